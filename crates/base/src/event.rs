@@ -1,0 +1,232 @@
+//! What a device tells observers while it runs.
+//!
+//! Observers are defined here, at the bottom, and written above `gpu`. A device
+//! with no observer builds no event. Events of a model run come in one order
+//! that depends on the input alone.
+
+use crate::{DispatchId, Fault, GpuAddress, GpuRange, KernelId, QueueId, SubmitId, WaveSize};
+
+/// Who wrote a value to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Writer {
+    /// The host, between submits or by a host step.
+    Host,
+    /// An end-of-pipe, top-of-pipe or bottom-of-shader write of a queue.
+    Queue(QueueId),
+    /// A DMA copy, fill or fence of a queue.
+    Dma(QueueId),
+    /// A store or atomic of a shader.
+    Shader(QueueId, DispatchId),
+}
+
+/// A cache action that a flush asked for, in neutral words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CacheAction {
+    /// Vector L1 (GFX7/8) or L0 and GL1 (GFX10) invalidate.
+    InvalidateL1,
+    /// Lines marked volatile in the vector L1.
+    InvalidateL1Volatile,
+    /// L2 write-back and invalidate.
+    InvalidateL2,
+    /// Lines marked volatile in L2.
+    InvalidateL2Volatile,
+    /// L2 write-back.
+    WritebackL2,
+    /// Scalar data cache invalidate.
+    InvalidateK,
+    /// Lines marked volatile in the scalar data cache.
+    InvalidateKVolatile,
+    /// Instruction cache invalidate.
+    InvalidateI,
+    /// L2 metadata cache invalidate.
+    InvalidateMetadata,
+    /// Colour block data written back and invalidated.
+    FlushColorData,
+    /// Colour block metadata written back and invalidated.
+    FlushColorMeta,
+    /// Depth block data written back and invalidated.
+    FlushDepthData,
+    /// Depth block metadata written back and invalidated.
+    FlushDepthMeta,
+}
+
+/// Something a device did. `packet` fields are addresses of packet headers.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A command buffer was handed to a queue.
+    Submit {
+        /// The submission.
+        submit: SubmitId,
+        /// The queue.
+        queue: QueueId,
+        /// The command buffer.
+        buffer: GpuRange,
+    },
+    /// Every packet of a submission was executed and its work is done.
+    SubmitDone {
+        /// The submission.
+        submit: SubmitId,
+        /// The queue.
+        queue: QueueId,
+    },
+    /// An engine (PFP, ME, MEC or SDMA) took up a packet.
+    Packet {
+        /// The queue.
+        queue: QueueId,
+        /// `pfp`, `me`, `mec` or `sdma`.
+        engine: &'static str,
+        /// Where the packet lies.
+        packet: GpuAddress,
+        /// The packet's name.
+        name: &'static str,
+    },
+    /// A dispatch started.
+    DispatchBegin {
+        /// The dispatch.
+        dispatch: DispatchId,
+        /// The queue.
+        queue: QueueId,
+        /// The packet that launched it.
+        packet: GpuAddress,
+        /// The kernel.
+        kernel: KernelId,
+        /// First group.
+        start: [u32; 3],
+        /// Number of groups in each dimension.
+        groups: [u32; 3],
+        /// Wave size.
+        wave_size: WaveSize,
+    },
+    /// Every wave of a dispatch ended.
+    DispatchEnd {
+        /// The dispatch.
+        dispatch: DispatchId,
+    },
+    /// A thread group was launched.
+    GroupBegin {
+        /// The dispatch.
+        dispatch: DispatchId,
+        /// Its group id.
+        group: [u32; 3],
+        /// Waves in it.
+        waves: u32,
+    },
+    /// Every wave of a group ended.
+    GroupEnd {
+        /// The dispatch.
+        dispatch: DispatchId,
+        /// Its group id.
+        group: [u32; 3],
+    },
+    /// A value that a wait may look at landed in memory.
+    ValueWritten {
+        /// Who wrote it.
+        by: Writer,
+        /// The packet, for writes by packets.
+        packet: Option<GpuAddress>,
+        /// Where it was written.
+        address: GpuAddress,
+        /// The value.
+        value: u64,
+        /// 4 or 8.
+        bytes: u8,
+    },
+    /// A write to read-only or unmapped memory was dropped.
+    ValueLost {
+        /// Who wrote it.
+        by: Writer,
+        /// The packet, for writes by packets.
+        packet: Option<GpuAddress>,
+        /// Where it should have gone.
+        address: GpuAddress,
+        /// The value.
+        value: u64,
+    },
+    /// A wait was met and its condition does not hold.
+    WaitBlocked {
+        /// The queue.
+        queue: QueueId,
+        /// The wait packet.
+        packet: GpuAddress,
+        /// The polled address.
+        address: GpuAddress,
+    },
+    /// A wait's condition holds.
+    WaitDone {
+        /// The queue.
+        queue: QueueId,
+        /// The wait packet.
+        packet: GpuAddress,
+        /// The polled address.
+        address: GpuAddress,
+        /// The value that satisfied it.
+        value: u64,
+    },
+    /// Cache actions were asked for.
+    Flush {
+        /// The queue.
+        queue: QueueId,
+        /// The packet.
+        packet: GpuAddress,
+        /// What was asked, sorted.
+        actions: Vec<CacheAction>,
+        /// Over which range; `None` is everything.
+        range: Option<GpuRange>,
+        /// True if the prefetch parser ran it.
+        on_pfp: bool,
+        /// True for the end-of-pipe half, false for an acquire.
+        bottom: bool,
+    },
+    /// An engine copied or filled memory.
+    Transfer {
+        /// The queue.
+        queue: QueueId,
+        /// The packet.
+        packet: GpuAddress,
+        /// Source, `None` for a fill.
+        source: Option<GpuRange>,
+        /// Destination.
+        destination: GpuRange,
+    },
+    /// A marker was met.
+    Marker {
+        /// The queue.
+        queue: QueueId,
+        /// The packet.
+        packet: GpuAddress,
+        /// +1 begin, -1 end, 0 a point.
+        depth: i8,
+        /// The text.
+        text: String,
+        /// 0xAARRGGBB.
+        color: u32,
+    },
+    /// The host wrote memory.
+    HostWrite {
+        /// Where.
+        range: GpuRange,
+    },
+    /// The guest did something wrong; the run goes on.
+    Fault(Box<Fault>),
+}
+
+/// Listens to a device. Called on the thread that runs the model.
+pub trait Observer: Send {
+    /// One event, in order.
+    fn event(&mut self, event: &Event);
+}
+
+/// An observer that keeps every event, for tests and traces.
+#[derive(Clone, Debug, Default)]
+pub struct EventLog {
+    /// The events in order.
+    pub events: Vec<Event>,
+}
+
+impl Observer for EventLog {
+    fn event(&mut self, event: &Event) {
+        self.events.push(event.clone());
+    }
+}

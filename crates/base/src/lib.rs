@@ -1,0 +1,29 @@
+//! Words that every other crate shares.
+//!
+//! Rules this crate keeps:
+//! - It holds plain data and the traits by which crates talk past each other
+//!   ([`Observer`]); it computes nothing that needs a device.
+//! - Three kinds of failure are three types: what the guest did ([`Fault`]),
+//!   what this host or this version cannot do ([`Limit`]), and our own bug (a
+//!   panic, never a value).
+//! - A number that describes the hardware carries its [`Confidence`].
+//!
+//! It knows nothing about packets, shaders, Direct3D names or files.
+
+pub mod address;
+pub mod event;
+pub mod fault;
+pub mod finding;
+pub mod id;
+pub mod lane;
+pub mod profile;
+pub mod stall;
+
+pub use address::{GpuAddress, GpuRange};
+pub use event::{CacheAction, Event, EventLog, Observer, Writer};
+pub use fault::{Fault, FaultKind, Limit, LimitKind, Place};
+pub use finding::{Finding, Rule, Verdict};
+pub use id::{AllocationId, DispatchId, KernelId, QueueId, SubmitId};
+pub use lane::{LaneMask, WaveSize};
+pub use profile::{Confidence, Family, Generation, Marked, Profile, ProfileName};
+pub use stall::{BlockedWait, PendingWrite, Stall, StallVerdict};
