@@ -1,1 +1,13 @@
-//! x
+//! The GPU's address space: allocations, their attributes, and the bytes.
+//!
+//! Rules this crate keeps:
+//! - Every byte a guest can reach lies in an allocation; nothing a guest does
+//!   reads or writes host memory outside them.
+//! - An access never fails as a whole: lanes that hit nothing read 0 or write
+//!   nothing, and are reported ([`port::Miss`]).
+//! - Memory of a running device is shared between host threads; bytes are read
+//!   and written without tearing of aligned 4- and 8-byte values.
+//!
+//! It knows nothing about packets, shaders or queues.
+
+pub mod port;

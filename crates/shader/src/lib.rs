@@ -1,1 +1,11 @@
-//! x
+//! HLSL, WGSL and SPIR-V in; one validated wave IR ([`ir::Kernel`]) out.
+//!
+//! Rules this crate keeps:
+//! - A module is validated once, here; engines trust the [`ir::Kernel`].
+//! - What is not supported is refused by name and place ([`ShaderError`]).
+//! - Semantics that engines could decide differently (contraction, rounding,
+//!   undefined values) are decided here, once.
+//!
+//! It knows nothing about packets, queues, caches or Direct3D calls.
+
+pub mod ir;

@@ -1,1 +1,14 @@
-//! x
+//! What one wave does: registers as lane arrays, the exec mask, lane semantics
+//! by op family, the vectorised interpreter, and [`exec::Executor`].
+//!
+//! Rules this crate keeps:
+//! - One semantics: every op is one plain function over lane arrays; the AVX2
+//!   path and the portable path give the same bits.
+//! - Transcendentals are our own polynomials, never libm or a hardware
+//!   approximation, so results are the same on every machine.
+//! - A wave can stop at a barrier, at an ordered operation or when its budget
+//!   ends, and be run on later from there.
+//!
+//! It knows nothing about packets, queues, dispatch order or Direct3D.
+
+pub mod exec;

@@ -1,0 +1,1 @@
+//! What every kernel guarantees to engines.

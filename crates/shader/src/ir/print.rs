@@ -1,0 +1,1 @@
+//! Text form of a kernel, for tests and debugging.

@@ -1,0 +1,113 @@
+//! The face that the dispatcher sees: prepare a kernel, start waves, run them.
+
+use std::sync::Arc;
+use wavefence_base::{GpuAddress, Limit, WaveSize};
+use wavefence_memory::port::Port;
+use wavefence_shader::ir::{AtomicOp, Kernel};
+
+/// What is the same for every wave of a dispatch.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// Groups in each dimension (`SV_GroupID` runs from the start to here).
+    pub groups: [u32; 3],
+    /// Table of descriptors in GPU memory, 64 bytes each, one per slot.
+    pub table: GpuAddress,
+    /// User data registers after the table address: root constants.
+    pub user_data: [u32; 14],
+}
+
+/// What differs between the waves of a dispatch.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch {
+    /// The group's id.
+    pub group: [u32; 3],
+    /// Threads of the group that exist, per dimension (smaller than the
+    /// kernel's group size in a partial group).
+    pub threads: [u32; 3],
+    /// Index of this wave in the group; its first thread is this times the wave
+    /// size.
+    pub wave: u32,
+    /// Ordered-append id, if the dispatch hands them out.
+    pub ordered_id: Option<u64>,
+}
+
+/// Why a wave stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// All lanes returned.
+    End,
+    /// At a group barrier; goes on when all waves of the group have come.
+    /// `divergent` is true if some live lanes did not reach it.
+    Barrier {
+        /// Some live lanes are elsewhere.
+        divergent: bool,
+        /// Source line index.
+        loc: u32,
+    },
+    /// At an ordered operation whose turn has not come; run again later.
+    Ordered,
+    /// The budget ended; run again to go on. Also at a loop's back edge if the
+    /// caller asked to yield there.
+    Budget {
+        /// Source line index of the loop it is in, 0 if none.
+        loc: u32,
+    },
+}
+
+/// What a wave needs from the device beyond memory.
+pub trait Services {
+    /// Adds `sum` to ordered counter `counter` if it is `id`'s turn; gives the
+    /// old value, or `None` if the turn has not come.
+    fn ordered_add(&mut self, id: u64, counter: u32, sum: u32) -> Option<u32>;
+    /// Atomic on the global data share; gives the old value. Out of range: 0,
+    /// nothing written.
+    fn gds(&mut self, op: AtomicOp, offset: u32, value: u32, compare: u32) -> u32;
+    /// GPU clock.
+    fn clock(&mut self) -> u64;
+}
+
+/// What a wave runs against.
+pub struct Env<'a> {
+    /// Memory.
+    pub port: &'a mut dyn Port,
+    /// The group's shared memory, `lds_bytes` rounded up to words.
+    pub lds: &'a mut [u32],
+    /// The rest.
+    pub services: &'a mut dyn Services,
+    /// Instructions this run may still take; counted down.
+    pub budget: &'a mut u64,
+}
+
+/// Turns kernels into programs. Shared by all threads of a device.
+pub trait Executor: Send + Sync {
+    /// Name for reports (`interpreter`).
+    fn name(&self) -> &'static str;
+
+    /// Makes a program for one wave size; done once per kernel and size.
+    ///
+    /// # Errors
+    /// A [`Limit`] if the kernel needs something this engine does not have.
+    fn prepare(&self, kernel: &Arc<Kernel>, size: WaveSize) -> Result<Arc<dyn Program>, Limit>;
+}
+
+/// A kernel made ready for one wave size.
+pub trait Program: Send + Sync {
+    /// The kernel.
+    fn kernel(&self) -> &Arc<Kernel>;
+
+    /// The wave size.
+    fn wave_size(&self) -> WaveSize;
+
+    /// A state that can be started; allocate once and re-use.
+    fn new_wave(&self) -> Box<dyn Wave>;
+}
+
+/// The state of one wave of a [`Program`].
+pub trait Wave: Send {
+    /// Makes this the wave `launch` of `dispatch`, at the kernel's start.
+    /// Descriptors are read through `port`'s scalar path.
+    fn start(&mut self, dispatch: &Dispatch, launch: &Launch, port: &mut dyn Port);
+
+    /// Runs until something stops it.
+    fn run(&mut self, env: &mut Env<'_>) -> Stop;
+}
