@@ -11,4 +11,6 @@
 //!
 //! It knows nothing about packets, queues, dispatch order or Direct3D.
 
+pub mod descriptor;
 pub mod exec;
+pub mod image;
