@@ -1,0 +1,78 @@
+//! The one table of packets, and look-ups in it.
+//!
+//! Rows stand in files by subject. A row holds for the rings and generations it
+//! names; for each of these no two rows share an encoding *and* a length, and
+//! within a row no two fields share a bit unless conditions exclude each other.
+//! The tests hold this.
+
+mod dispatch;
+mod draw;
+mod memory;
+mod sdma;
+mod state;
+mod sync;
+
+use crate::{Encoding, Generation, Kind, PacketDesc, Ring};
+use std::sync::LazyLock;
+
+/// Opcode of NOP, whose COUNT 0x3FFF means a packet of one dword.
+pub(crate) const NOP: u8 = 0x10;
+
+/// Every row. Rows of one kind stand together, the preferred layout first.
+pub fn rows() -> impl Iterator<Item = &'static PacketDesc> {
+    let all: [&'static [PacketDesc]; 6] =
+        [dispatch::ROWS, draw::ROWS, state::ROWS, memory::ROWS, sync::ROWS, sdma::ROWS];
+    all.into_iter().flatten()
+}
+
+/// Rows by opcode or operation, in table order.
+struct Index {
+    type0: Vec<&'static PacketDesc>,
+    type2: Vec<&'static PacketDesc>,
+    type3: [Vec<&'static PacketDesc>; 256],
+    sdma: [Vec<&'static PacketDesc>; 256],
+}
+
+static INDEX: LazyLock<Index> = LazyLock::new(|| {
+    let mut index = Index {
+        type0: Vec::new(),
+        type2: Vec::new(),
+        type3: [const { Vec::new() }; 256],
+        sdma: [const { Vec::new() }; 256],
+    };
+    for row in rows() {
+        match row.encoding {
+            Encoding::Type0 => index.type0.push(row),
+            Encoding::Type2 => index.type2.push(row),
+            Encoding::Type3(opcode) => index.type3[usize::from(opcode)].push(row),
+            Encoding::Sdma(op, _) => index.sdma[usize::from(op)].push(row),
+        }
+    }
+    index
+});
+
+/// The rows of an encoding on any ring and generation. For SDMA: of the
+/// operation, whatever its sub-operation.
+pub(crate) fn rows_of(encoding: Encoding) -> &'static [&'static PacketDesc] {
+    match encoding {
+        Encoding::Type0 => &INDEX.type0,
+        Encoding::Type2 => &INDEX.type2,
+        Encoding::Type3(opcode) => &INDEX.type3[usize::from(opcode)],
+        Encoding::Sdma(op, _) => &INDEX.sdma[usize::from(op)],
+    }
+}
+
+/// The layouts of a packet on this generation and ring, the preferred one first.
+pub fn layouts(
+    kind: Kind,
+    generation: Generation,
+    ring: Ring,
+) -> impl Iterator<Item = &'static PacketDesc> {
+    rows().filter(move |d| d.kind == kind && d.exists(generation, ring))
+}
+
+/// The layout of a packet that drivers prefer on this generation and ring, or
+/// `None` if there is no such packet.
+pub fn find(kind: Kind, generation: Generation, ring: Ring) -> Option<&'static PacketDesc> {
+    layouts(kind, generation, ring).next()
+}
