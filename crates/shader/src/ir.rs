@@ -11,13 +11,15 @@
 //!   [`Inst::Set`] alone, under the exec mask. A *const* is never written.
 //! - All functions are inlined; recursion was refused before.
 //!
-//! What [`Kernel::check`](check) guarantees is listed there; engines rely on it.
+//! What [`Kernel::check`] guarantees is listed there; engines rely on it.
 
 mod check;
 mod inst;
 mod print;
 mod resource;
+mod visit;
 
+pub use check::CheckError;
 pub use inst::*;
 pub use resource::*;
 
@@ -282,3 +284,6 @@ impl Kernel {
         go(&self.body, visit);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,4 +8,8 @@
 //!
 //! It knows nothing about packets, queues, caches or Direct3D calls.
 
+pub mod error;
 pub mod ir;
+pub mod lower;
+
+pub use error::{ShaderError, ShaderErrorKind};
