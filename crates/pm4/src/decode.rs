@@ -1,6 +1,7 @@
 //! Words to packets. Safe on any input.
 
 use crate::{Encoding, Field, Generation, Length, Packet, PacketDesc, Ring, table};
+use std::collections::BTreeSet;
 
 /// What is wrong with a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,9 +59,10 @@ pub fn decode(
         let message = format!("{} needs {total} dwords, {} are left", desc.kind, rest.len());
         return Err(at.error(0, DecodeErrorKind::Truncated, message));
     };
-    for dword in 0..desc.length.head().min(total) {
-        let extra = words[dword] & !desc.allowed(dword, generation, ring, words);
-        if extra != 0 {
+    let masks = desc.allowed(generation, ring, words);
+    for (dword, (&word, &mask)) in words.iter().zip(&masks[..desc.length.head()]).enumerate() {
+        if word & !mask != 0 {
+            let extra = word & !mask;
             let message = format!(
                 "{}: dword {dword} sets reserved bits {extra:#x} ({ring} ring of {generation})",
                 desc.kind
@@ -118,6 +120,46 @@ impl At<'_> {
         let word = self.rest.get(dword).copied().unwrap_or(0);
         DecodeError { offset: self.offset + dword, word, kind, message }
     }
+
+    /// Why no row of `rows` holds here.
+    fn missing(
+        &self,
+        encoding: Encoding,
+        rows: &[&PacketDesc],
+        generation: Generation,
+        ring: Ring,
+    ) -> DecodeError {
+        let rows: Vec<_> = rows.iter().filter(|d| d.encoding == encoding).collect();
+        let Some(first) = rows.first() else {
+            let what = match encoding {
+                Encoding::Type3(op) => format!("opcode {op:#04x}"),
+                Encoding::Sdma(op, sub) => format!("SDMA operation {op}, sub-operation {sub}"),
+                Encoding::Type0 => "a type-0 header".into(),
+                Encoding::Type2 => "a type-2 header".into(),
+            };
+            let message = format!("{what} is no packet of {generation}");
+            return self.error(0, DecodeErrorKind::UnknownOpcode, message);
+        };
+        let elsewhere: Vec<_> = rows
+            .iter()
+            .filter(|d| d.generations.has(generation))
+            .flat_map(|d| d.rings.iter())
+            .map(|r| r.to_string())
+            .collect();
+        if !elsewhere.is_empty() {
+            let message = format!(
+                "{} is no packet of the {ring} ring on {generation}; it belongs to: {}",
+                first.kind,
+                elsewhere.join(", ")
+            );
+            return self.error(0, DecodeErrorKind::WrongRing, message);
+        }
+        let has: BTreeSet<_> = rows.iter().flat_map(|d| d.generations.iter()).collect();
+        let has: Vec<_> = has.iter().map(|g| g.to_string()).collect();
+        let has = if has.is_empty() { "older parts only".to_owned() } else { has.join(", ") };
+        let message = format!("{} does not exist on {generation}; it is of: {has}", first.kind);
+        self.error(0, DecodeErrorKind::WrongGeneration, message)
+    }
 }
 
 /// The row and length of a PM4 packet.
@@ -145,17 +187,20 @@ fn pm4_row(
             return Err(at.error(0, DecodeErrorKind::BadType, message));
         }
     };
-    let rows = here(at, encoding, generation, ring)?;
-    match rows.iter().find(|d| d.admits(total)) {
-        Some(desc) => Ok((desc, total)),
-        None => {
+    let rows = table::rows_of(encoding);
+    let here = || rows.iter().copied().filter(|d| d.exists(generation, ring));
+    match (here().find(|d| d.admits(total)), here().next()) {
+        (Some(desc), _) => Ok((desc, total)),
+        (None, Some(first)) => {
+            let lengths: Vec<_> = here().map(|d| length_text(d.length)).collect();
             let message = format!(
                 "{} of {total} dwords; it has {} on the {ring} ring of {generation}",
-                rows[0].kind,
-                lengths(&rows)
+                first.kind,
+                lengths.join(" or ")
             );
             Err(at.error(0, DecodeErrorKind::BadLength, message))
         }
+        (None, None) => Err(at.missing(encoding, rows, generation, ring)),
     }
 }
 
@@ -166,17 +211,19 @@ fn sdma_row(
     generation: Generation,
 ) -> Result<(&'static PacketDesc, usize), DecodeError> {
     let encoding = Encoding::Sdma(header as u8, (header >> 8) as u8);
-    let rows = here(at, encoding, generation, Ring::Sdma)?;
-    // Layouts of one operation differ by header bits (broadcast copies).
-    let desc = rows
-        .iter()
-        .copied()
-        .find(|d| {
-            header & d.fixed == d.fixed
-                && header & !d.allowed(0, generation, Ring::Sdma, at.rest) == 0
-        })
-        .or_else(|| rows.iter().copied().find(|d| header & d.fixed == d.fixed))
-        .unwrap_or(rows[0]);
+    let rows = table::rows_of(encoding);
+    // Layouts of one operation differ by header bits (broadcast, metadata). A
+    // header that no layout allows is read as the first and refused for its bits.
+    let here = || {
+        rows.iter()
+            .copied()
+            .filter(|d| d.encoding == encoding && d.exists(generation, Ring::Sdma))
+            .filter(|d| header & d.fixed == d.fixed)
+    };
+    let fits = |d: &&PacketDesc| header & !d.allowed(generation, Ring::Sdma, at.rest)[0] == 0;
+    let Some(desc) = here().find(fits).or_else(|| here().next()) else {
+        return Err(at.missing(encoding, rows, generation, Ring::Sdma));
+    };
     let head = desc.length.head();
     let total = match desc.length {
         Length::Fixed(_) => head,
@@ -196,62 +243,10 @@ fn counted(desc: &PacketDesc, field: Field, generation: Generation, words: &[u32
     desc.field(field, generation, Ring::Sdma, words).map_or(0, |f| f.read(words) as usize)
 }
 
-/// The rows of an encoding that hold here; never empty.
-fn here(
-    at: &At<'_>,
-    encoding: Encoding,
-    generation: Generation,
-    ring: Ring,
-) -> Result<Vec<&'static PacketDesc>, DecodeError> {
-    let all: Vec<_> =
-        table::rows_of(encoding).iter().copied().filter(|d| d.encoding == encoding).collect();
-    let found: Vec<_> = all.iter().copied().filter(|d| d.exists(generation, ring)).collect();
-    if !found.is_empty() {
-        return Ok(found);
+fn length_text(length: Length) -> String {
+    match length {
+        Length::Fixed(n) => n.to_string(),
+        Length::Body { head, min } => format!("{} or more", u32::from(head) + u32::from(min)),
+        Length::Counted { head, .. } => format!("{head} or more"),
     }
-    let (kind, message) = match all.first() {
-        None => {
-            let what = match encoding {
-                Encoding::Type3(op) => format!("opcode {op:#04x}"),
-                Encoding::Sdma(op, sub) => format!("SDMA operation {op}, sub-operation {sub}"),
-                Encoding::Type0 => "a type-0 header".into(),
-                Encoding::Type2 => "a type-2 header".into(),
-            };
-            (DecodeErrorKind::UnknownOpcode, format!("{what} is no packet of {generation}"))
-        }
-        Some(d) if all.iter().any(|d| d.generations.has(generation)) => {
-            let rings: Vec<_> = all
-                .iter()
-                .filter(|d| d.generations.has(generation))
-                .flat_map(|d| d.rings.iter())
-                .map(|r| r.to_string())
-                .collect();
-            let message = format!(
-                "{} is no packet of the {ring} ring on {generation}; it belongs to: {}",
-                d.kind,
-                rings.join(", ")
-            );
-            (DecodeErrorKind::WrongRing, message)
-        }
-        Some(d) => {
-            let has: Vec<_> =
-                all.iter().flat_map(|d| d.generations.iter()).map(|g| g.to_string()).collect();
-            let has = if has.is_empty() { "older parts only".into() } else { has.join(", ") };
-            let message = format!("{} does not exist on {generation}; it is of: {has}", d.kind);
-            (DecodeErrorKind::WrongGeneration, message)
-        }
-    };
-    Err(at.error(0, kind, message))
-}
-
-fn lengths(rows: &[&PacketDesc]) -> String {
-    let all: Vec<_> = rows
-        .iter()
-        .map(|d| match d.length {
-            Length::Fixed(n) => n.to_string(),
-            Length::Body { head, min } => format!("{} or more", u32::from(head) + u32::from(min)),
-            Length::Counted { head, .. } => format!("{head} or more"),
-        })
-        .collect();
-    all.join(" or ")
 }

@@ -25,6 +25,9 @@ impl fmt::Display for Mark {
     }
 }
 
+/// No packet's fixed part is longer than this.
+pub(crate) const MAX_HEAD: usize = 18;
+
 /// Bits `[hi:lo]` of one dword of a packet; dword 0 is the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bits {
@@ -315,19 +318,15 @@ impl FieldDesc {
         u64::from(self.bias)
     }
 
-    /// The bits of dword `dword` that this field may set.
-    pub fn mask_in(&self, dword: usize) -> u32 {
+    /// Adds the bits that this field may set.
+    pub(crate) fn add_mask(&self, masks: &mut [u32; MAX_HEAD]) {
         let stored = self.stored_mask();
-        let mut mask = 0;
-        if usize::from(self.lo.dword) == dword {
-            mask |= (stored as u32) << self.lo.lo & self.lo.mask();
+        let lo = self.lo;
+        masks[usize::from(lo.dword)] |= (stored as u32) << lo.lo & lo.mask();
+        if let Some(hi) = self.hi {
+            let above = (stored >> lo.width()) as u32;
+            masks[usize::from(hi.dword)] |= above << hi.lo & hi.mask();
         }
-        if let Some(hi) = self.hi
-            && usize::from(hi.dword) == dword
-        {
-            mask |= ((stored >> self.lo.width()) as u32) << hi.lo & hi.mask();
-        }
-        mask
     }
 
     /// Reads the field; dwords that are not there read as 0.
@@ -580,27 +579,28 @@ impl PacketDesc {
         }
     }
 
-    /// Bits of dword `dword` that may be set in a packet that reads `words`.
+    /// For each dword of the fixed part, the bits that may be set in a packet that
+    /// reads `words`.
     pub(crate) fn allowed(
         &self,
-        dword: usize,
         generation: Generation,
         ring: Ring,
         words: &[u32],
-    ) -> u32 {
-        let header = match (dword, self.encoding) {
-            (0, Encoding::Type0) => 0xFFFF_0000,
-            (0, Encoding::Type2) => 0xC000_0000,
-            (0, Encoding::Type3(_)) => match generation {
-                Generation::Gfx7 | Generation::Gfx8 => 0xFFFF_FF03,
-                Generation::Gfx10_3 => 0xFFFF_FF07,
-            },
-            (0, Encoding::Sdma(..)) => 0x0000_FFFF,
-            (_, _) => 0,
-        };
-        let fixed = if dword == 0 { self.fixed } else { 0 };
-        self.fields_on(generation, ring)
-            .filter(|f| self.holds(f, generation, ring, words))
-            .fold(header | fixed, |mask, f| mask | f.mask_in(dword))
+    ) -> [u32; MAX_HEAD] {
+        let mut masks = [0; MAX_HEAD];
+        masks[0] = self.fixed
+            | match (self.encoding, generation) {
+                (Encoding::Type0, _) => 0xFFFF_0000,
+                (Encoding::Type2, _) => 0xC000_0000,
+                (Encoding::Type3(_), Generation::Gfx7 | Generation::Gfx8) => 0xFFFF_FF03,
+                (Encoding::Type3(_), Generation::Gfx10_3) => 0xFFFF_FF07,
+                (Encoding::Sdma(..), _) => 0x0000_FFFF,
+            };
+        for field in self.fields_on(generation, ring) {
+            if self.holds(field, generation, ring, words) {
+                field.add_mask(&mut masks);
+            }
+        }
+        masks
     }
 }

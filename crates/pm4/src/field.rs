@@ -65,11 +65,11 @@ fields! {
     CountIndirect = "COUNT_INDIRECT",
     /// The number of each draw is given to the shader.
     DrawIndexEnable = "DRAW_INDEX_ENABLE",
-    /// Number of draws, the most if the real number is in memory.
+    /// A number of things: draws (the most, if the real number is in memory), elements or entries.
     Count = "COUNT",
     /// Where the number of draws is.
     CountAddr = "COUNT_ADDR",
-    /// Bytes between argument records.
+    /// Bytes from one record to the next.
     Stride = "STRIDE",
     /// DISABLE_CPVGTDMA_SM.
     SmDisable = "SM_DISABLE",
@@ -323,8 +323,122 @@ fields! {
     FillSize = "FILL_SIZE",
     /// Which bytes are written.
     ByteEnable = "BYTE_ENABLE",
+    /// Aperture of the register.
+    Aperture = "APERTURE",
     /// Last address of the range.
     Limit = "LIMIT",
+    /// From tiled to linear rather than to tiled.
+    Detile = "DETILE",
+    /// Address of the tiled surface.
+    Tiled = "TILED",
+    /// X in the tiled surface.
+    TiledX = "TILED_X",
+    /// Y in the tiled surface.
+    TiledY = "TILED_Y",
+    /// Z in the tiled surface.
+    TiledZ = "TILED_Z",
+    /// Width of the tiled surface.
+    Width = "WIDTH",
+    /// Height of the tiled surface.
+    Height = "HEIGHT",
+    /// Depth of the tiled surface.
+    Depth = "DEPTH",
+    /// How the surface is tiled.
+    TileInfo = "TILE_INFO",
+    /// Address of the linear surface.
+    Linear = "LINEAR",
+    /// X in the linear surface.
+    LinearX = "LINEAR_X",
+    /// Y in the linear surface.
+    LinearY = "LINEAR_Y",
+    /// Z in the linear surface.
+    LinearZ = "LINEAR_Z",
+    /// Row pitch of the linear surface.
+    LinearPitch = "LINEAR_PITCH",
+    /// Slice pitch of the linear surface.
+    LinearSlicePitch = "LINEAR_SLICE_PITCH",
+    /// Width of the box.
+    RectX = "RECT_X",
+    /// Height of the box.
+    RectY = "RECT_Y",
+    /// Depth of the box.
+    RectZ = "RECT_Z",
+    /// Byte swap of the linear surface.
+    LinearSwap = "LINEAR_SWAP",
+    /// Byte swap of the tiled surface.
+    TiledSwap = "TILED_SWAP",
+    /// The metadata belong to the source.
+    DccDirection = "DCC_DIRECTION",
+    /// X in the source.
+    SrcX = "SRC_X",
+    /// Y in the source.
+    SrcY = "SRC_Y",
+    /// Z in the source.
+    SrcZ = "SRC_Z",
+    /// Width of the source.
+    SrcWidth = "SRC_WIDTH",
+    /// Height of the source.
+    SrcHeight = "SRC_HEIGHT",
+    /// Depth of the source.
+    SrcDepth = "SRC_DEPTH",
+    /// How the source is tiled.
+    SrcTileInfo = "SRC_TILE_INFO",
+    /// X in the destination.
+    DstX = "DST_X",
+    /// Y in the destination.
+    DstY = "DST_Y",
+    /// Z in the destination.
+    DstZ = "DST_Z",
+    /// Width of the destination.
+    DstWidth = "DST_WIDTH",
+    /// Height of the destination.
+    DstHeight = "DST_HEIGHT",
+    /// Depth of the destination.
+    DstDepth = "DST_DEPTH",
+    /// How the destination is tiled.
+    DstTileInfo = "DST_TILE_INFO",
+    /// Address of the metadata.
+    MetaAddr = "META_ADDR",
+    /// Format of the metadata.
+    MetaConfig = "META_CONFIG",
+    /// Row pitch of the tiled surface in tiles.
+    PitchInTile = "PITCH_IN_TILE",
+    /// Slice pitch of the tiled surface in tiles.
+    SlicePitch = "SLICE_PITCH",
+    /// A copy for video.
+    VideoCopy = "VIDEO_COPY",
+    /// Address of the second tiled surface.
+    SecondTiled = "SECOND_TILED",
+    /// Address of the array of structures.
+    Structure = "STRUCTURE",
+    /// First structure.
+    StartIndex = "START_INDEX",
+    /// Byte swap of the structures.
+    StructureSwap = "STRUCTURE_SWAP",
+    /// Host access attribute of the structures.
+    StructureHa = "STRUCTURE_HA",
+    /// Host access attribute of the linear surface.
+    LinearHa = "LINEAR_HA",
+    /// Size of an element, as a power of two.
+    ElementSize = "ELEMENT_SIZE",
+    /// Row pitch of the source.
+    SrcPitch = "SRC_PITCH",
+    /// Slice pitch of the source.
+    SrcSlicePitch = "SRC_SLICE_PITCH",
+    /// Row pitch of the destination.
+    DstPitch = "DST_PITCH",
+    /// Slice pitch of the destination.
+    DstSlicePitch = "DST_SLICE_PITCH",
+    /// Added from entry to entry.
+    Increment = "INCREMENT",
+    /// Devices that run the commands.
+    DeviceSelect = "DEVICE_SELECT",
+    /// Which translations are invalidated.
+    Invalidate = "INVALIDATE",
+    /// The S bit of the page.
+    SystemPage = "SYSTEM_PAGE",
+    /// Address of the page.
+    PageAddr = "PAGE_ADDR",
 }
 
 impl fmt::Display for Field {

@@ -108,6 +108,8 @@ kinds! {
     SetUconfigReg = "SET_UCONFIG_REG",
     /// Writes user configuration registers that need an index.
     SetUconfigRegIndex = "SET_UCONFIG_REG_INDEX",
+    /// Waits until earlier confirmed writes have landed; its layout is not public.
+    WaitForWriteConfirm = "WAIT_FOR_WRITE_CONFIRM",
     /// Waits until a 64-bit value in memory compares true.
     WaitRegMem64 = "WAIT_REG_MEM64",
     /// Writes shader registers, optionally with the kernel's CU mask.
@@ -126,8 +128,22 @@ kinds! {
     SdmaCopyLinear = "SDMA_COPY_LINEAR",
     /// Copies bytes to two places.
     SdmaCopyBroadcast = "SDMA_COPY_LINEAR_BROADCAST",
+    /// Copies between a linear and a tiled surface.
+    SdmaCopyTiled = "SDMA_COPY_TILED",
+    /// Copies from a linear to two tiled surfaces.
+    SdmaCopyTiledBroadcast = "SDMA_COPY_TILED_BROADCAST",
+    /// Copies between arrays of structures and structures of arrays.
+    SdmaCopyStructure = "SDMA_COPY_SOA",
+    /// Copies a box between linear surfaces.
+    SdmaCopyLinearWindow = "SDMA_COPY_LINEAR_SUBWINDOW",
+    /// Copies a box between a linear and a tiled surface.
+    SdmaCopyTiledWindow = "SDMA_COPY_TILED_SUBWINDOW",
+    /// Copies a box between tiled surfaces.
+    SdmaCopyTiledToTiled = "SDMA_COPY_T2T",
     /// Writes its body to memory.
     SdmaWriteLinear = "SDMA_WRITE_LINEAR",
+    /// Writes its body to a tiled surface.
+    SdmaWriteTiled = "SDMA_WRITE_TILED",
     /// Runs another command buffer.
     SdmaIndirect = "SDMA_INDIRECT_BUFFER",
     /// Writes 32 bits when earlier commands are done.
@@ -148,6 +164,8 @@ kinds! {
     SdmaAtomic = "SDMA_ATOMIC",
     /// Fills memory with one value.
     SdmaConstantFill = "SDMA_CONSTANT_FILL",
+    /// Generates page table entries.
+    SdmaPtePde = "SDMA_GENERATE_PTE_PDE",
     /// Sets the engine's local counter.
     SdmaTimestampSet = "SDMA_TIMESTAMP_SET",
     /// Writes the engine's local counter to memory.
@@ -156,6 +174,10 @@ kinds! {
     SdmaTimestamp = "SDMA_TIMESTAMP_GET_GLOBAL",
     /// Writes one register.
     SdmaSrbmWrite = "SDMA_SRBM_WRITE",
+    /// Runs the next dwords only if its device is selected.
+    SdmaPreExe = "SDMA_PRE_EXE",
+    /// Invalidates address translations.
+    SdmaGpuvmInv = "SDMA_GPUVM_INV",
     /// Cache actions over a range, from a DMA engine.
     SdmaGcrReq = "SDMA_GCR_REQ",
     /// A trap that interrupts nobody.

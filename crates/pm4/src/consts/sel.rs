@@ -313,3 +313,17 @@ selector! {
         QWORD = 1,
     }
 }
+
+selector! {
+    /// What CLEAR_STATE does.
+    clear_command {
+        /// Loads the default state.
+        CLEAR_STATE = 0,
+        /// Saves the state.
+        PUSH_STATE = 1,
+        /// Restores the saved state.
+        POP_STATE = 2,
+        /// Saves the state, then loads the default.
+        PUSH_CLEAR_STATE = 3,
+    }
+}

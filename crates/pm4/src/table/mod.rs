@@ -10,6 +10,7 @@ mod draw;
 mod memory;
 mod sdma;
 mod state;
+mod surface;
 mod sync;
 
 use crate::{Encoding, Generation, Kind, PacketDesc, Ring};
@@ -20,8 +21,15 @@ pub(crate) const NOP: u8 = 0x10;
 
 /// Every row. Rows of one kind stand together, the preferred layout first.
 pub fn rows() -> impl Iterator<Item = &'static PacketDesc> {
-    let all: [&'static [PacketDesc]; 6] =
-        [dispatch::ROWS, draw::ROWS, state::ROWS, memory::ROWS, sync::ROWS, sdma::ROWS];
+    let all: [&'static [PacketDesc]; 7] = [
+        dispatch::ROWS,
+        draw::ROWS,
+        state::ROWS,
+        memory::ROWS,
+        sync::ROWS,
+        sdma::ROWS,
+        surface::ROWS,
+    ];
     all.into_iter().flatten()
 }
 

@@ -298,6 +298,7 @@ pub(super) const ROWS: &[P] = &[
             F::bits(Field::ByteEnable, 0, 31, 28),
             F::bits(Field::Reg, 1, 15, 0).on(G::GFX7_8),
             F::bits(Field::Reg, 1, 17, 0).on(G::GFX10),
+            F::bits(Field::Aperture, 1, 31, 20).on(G::GFX10),
             F::word(Field::Data, 2),
         ],
         "1.5 SRBM_WRITE; fields from public headers",

@@ -5,6 +5,7 @@ use crate::Encoding::{Type0, Type2, Type3};
 use crate::Length::{Body, Fixed};
 use crate::{
     Field, FieldDesc as F, Generations as G, Kind, Mark, PacketDesc as P, RegSpace, Rings, Values,
+    sel,
 };
 
 const fn offset(space: RegSpace) -> F {
@@ -36,7 +37,7 @@ pub(super) const ROWS: &[P] = &[
         Kind::ClearState,
         Type3(0x12),
         Fixed(2),
-        &[F::bits(Field::Command, 1, 3, 0).mark(Mark::Derived)],
+        &[F::bits(Field::Command, 1, 3, 0).named(sel::clear_command::NAMES).mark(Mark::Derived)],
         "1.3; field from a public packet header",
     )
     .ring(Rings::GRAPHICS),

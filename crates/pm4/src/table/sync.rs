@@ -2,7 +2,7 @@
 //! Waits, events, end-of-pipe writes and cache actions.
 
 use crate::Encoding::Type3;
-use crate::Length::Fixed;
+use crate::Length::{Body, Fixed};
 use crate::{
     Field, FieldDesc as F, Generations as G, Kind, Mark, PacketDesc as P, RegSpace, Rings, Values,
     coher, data_sel, events, function, gcr, int_sel, sel,
@@ -120,6 +120,15 @@ pub(super) const ROWS: &[P] = &[
     )
     .on(G::GFX7_8)
     .mark(Mark::Assumed),
+    P::new(
+        Kind::WaitForWriteConfirm,
+        Type3(0x92),
+        Body { head: 1, min: 0 },
+        &[],
+        "1.3: one source has the number, none the layout; the body stays raw",
+    )
+    .on(G::GFX10)
+    .mark(Mark::Derived),
     P::new(
         Kind::PfpSyncMe,
         Type3(0x42),
