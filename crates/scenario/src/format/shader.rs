@@ -1,0 +1,148 @@
+//! `Shaders:` one entry per kernel.
+
+use crate::expr::Expr;
+use crate::node::{Node, Value};
+use crate::problem::{Problem, Span};
+use crate::reader::{At, Reader};
+
+/// The language of a shader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// HLSL, through DXC.
+    Hlsl,
+    /// WGSL.
+    Wgsl,
+    /// SPIR-V, text or binary.
+    SpirV,
+}
+
+impl Language {
+    const WORDS: [(&'static str, Self); 3] =
+        [("HLSL", Self::Hlsl), ("WGSL", Self::Wgsl), ("SPIR-V", Self::SpirV)];
+
+    /// The language that a file's name shows; HLSL if it shows none.
+    pub fn of_path(path: &str) -> Self {
+        let extension = path.rsplit_once('.').map_or("", |(_, e)| e).to_ascii_lowercase();
+        match extension.as_str() {
+            "wgsl" => Self::Wgsl,
+            "spv" | "spvasm" | "spirv" => Self::SpirV,
+            _ => Self::Hlsl,
+        }
+    }
+}
+
+/// Where a shader's text is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ShaderText {
+    /// In the scenario itself; the place of the first character is known.
+    Inline(At<String>),
+    /// In a file, relative to the scenario.
+    File(At<String>),
+}
+
+/// One shader.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShaderDecl {
+    /// Where its entry stands.
+    pub at: Span,
+    /// Its name; the entry point's if none is given.
+    pub name: At<String>,
+    /// The entry point.
+    pub entry: String,
+    /// Its text.
+    pub text: ShaderText,
+    /// Its language.
+    pub language: Language,
+    /// The DXC target profile, `cs_6_0` and the like.
+    pub target: Option<String>,
+    /// Preprocessor definitions.
+    pub defines: Vec<(String, String)>,
+    /// More DXC arguments.
+    pub args: Vec<String>,
+    /// The suite's own way to say how many groups run.
+    pub dispatch: Option<At<Vec<Expr>>>,
+}
+
+/// Reads one entry of `Shaders:`.
+pub fn shader(r: &Reader, node: &Node) -> Option<ShaderDecl> {
+    let mut m = r.map(node, "a shader")?;
+    let stage = m.opt("Stage", |r, n| r.text(n));
+    let entry = m.opt("Entry", |r, n| r.text(n));
+    let name = m.opt("Name", |r, n| r.text(n));
+    let source = m.opt("Source", |r, n| r.text(n));
+    let file = m.opt("File", |r, n| r.text(n));
+    let language = m.opt("Language", |r, n| r.word(n, &Language::WORDS));
+    let target = m.opt("Target", |r, n| r.text(n));
+    let defines = m.opt("Defines", defines);
+    let args = m.opt("Args", |r, n| r.each(n, "a list of DXC arguments", |n| r.text(n)));
+    let dispatch = m.opt("DispatchSize", |r, n| {
+        r.each(n, "a list of three numbers", |n| r.expr(n)).map(|list| At::new(n.at, list))
+    });
+    m.refuse("SpecializationConstants", "give the values by Defines");
+    m.finish()?;
+    if let Some(stage) = stage?
+        && stage.value != "Compute"
+    {
+        let message = format!("shader stage `{}` is not supported", stage.value);
+        r.note(Problem::at(stage.at, message).help("compute shaders run").unsupported());
+        return None;
+    }
+    let entry = entry?.unwrap_or_else(|| At::new(node.at, "main".into()));
+    let text = match (source?, file?) {
+        (Some(text), None) => ShaderText::Inline(text),
+        (None, Some(path)) => ShaderText::File(path),
+        (Some(text), Some(_)) => {
+            r.note(Problem::at(text.at, "a shader has Source or File, not both"));
+            return None;
+        }
+        (None, None) => {
+            r.note(
+                Problem::at(Span::new(node.at.start, 1), "the shader has no text")
+                    .help("give its text as Source or the path of its file as File"),
+            );
+            return None;
+        }
+    };
+    let language = match (language?, &text) {
+        (Some(word), _) => word.value,
+        (None, ShaderText::File(path)) => Language::of_path(&path.value),
+        (None, ShaderText::Inline(_)) => Language::Hlsl,
+    };
+    let dispatch = dispatch?;
+    if let Some(size) = &dispatch
+        && size.value.len() != 3
+    {
+        r.note(Problem::at(size.at, "DispatchSize has three numbers"));
+        return None;
+    }
+    Some(ShaderDecl {
+        at: node.at,
+        name: name?.unwrap_or_else(|| entry.clone()),
+        entry: entry.value,
+        text,
+        language,
+        target: target?.map(|t| t.value),
+        defines: defines?.unwrap_or_default(),
+        args: args?.unwrap_or_default().into_iter().map(|a| a.value).collect(),
+        dispatch,
+    })
+}
+
+/// `Defines: {NAME: value}`.
+fn defines(r: &Reader, node: &Node) -> Option<Vec<(String, String)>> {
+    let Value::Map(entries) = &node.value else {
+        r.note(Problem::at(node.at, "Defines is a mapping of names to values"));
+        return None;
+    };
+    entries
+        .iter()
+        .map(|(key, value)| match &value.value {
+            Value::Null => Some((key.name.clone(), String::new())),
+            Value::Scalar(text) => Some((key.name.clone(), text.clone())),
+            Value::List(_) | Value::Map(_) => {
+                r.note(Problem::at(value.at, "a definition is one word"));
+                None
+            }
+        })
+        .collect()
+}
