@@ -4,10 +4,21 @@
 //! - Every byte a guest can reach lies in an allocation; nothing a guest does
 //!   reads or writes host memory outside them.
 //! - An access never fails as a whole: lanes that hit nothing read 0 or write
-//!   nothing, and are reported ([`port::Miss`]).
+//!   nothing, and are reported ([`coherent::MissRecord`]).
 //! - Memory of a running device is shared between host threads; bytes are read
 //!   and written without tearing of aligned 4- and 8-byte values.
 //!
 //! It knows nothing about packets, shaders or queues.
 
+pub mod access;
+pub mod coherent;
 pub mod port;
+pub mod space;
+mod store;
+
+pub use access::{AccessError, AccessErrorKind, Bus};
+pub use coherent::{CoherentPort, MissOp, MissRecord};
+pub use space::{
+    AddressSpace, Allocation, AllocationDesc, AllocationError, FreeError, GpuAccess, MemoryType,
+    Nearest, Placement, Side,
+};

@@ -34,27 +34,23 @@ pub struct Access {
     pub loc: u32,
 }
 
-/// Lanes whose address lies in no allocation, or in memory they may not write.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Miss {
-    /// Lanes outside every live allocation.
-    pub unmapped: LaneMask,
-    /// Lanes that wrote read-only memory.
-    pub read_only: LaneMask,
-}
-
 /// A wave's port into memory. Offsets are bytes from [`Access::base`], one per
-/// lane; lanes outside `mask` are not touched and keep what `out` held.
+/// lane; lanes outside the masks touch nothing. A lane that reaches outside every
+/// living allocation reads 0 or writes nothing, as does one that writes read-only
+/// memory; what the port keeps of that is its own matter.
 pub trait Port {
-    /// Reads `out.len()` consecutive components of `width` (up to 4 bytes; 8-byte
-    /// components are two of 4) per lane. `masks[c]` says for which lanes
-    /// component `c` is read; other lanes get 0.
+    /// Reads consecutive components of `width` bytes per lane. `masks[c]` says for
+    /// which lanes component `c` is read; other lanes get 0. `out` has one entry
+    /// per component, or two if `width` is 8: low word, then high.
     fn load(&mut self, a: &Access, offsets: &Lanes, masks: &[LaneMask], out: &mut [Lanes]);
 
-    /// Writes consecutive components.
+    /// Writes consecutive components; `data` as `out` of [`Self::load`]. Of lanes
+    /// that write the same byte the highest wins.
     fn store(&mut self, a: &Access, offsets: &Lanes, masks: &[LaneMask], data: &[Lanes]);
 
-    /// Read-modify-write in lane order; `old` gets the old values.
+    /// Read-modify-write of 32 bits in lane order; `old` gets the old values.
+    /// Bits 0 and 1 of an address are not looked at.
+    #[allow(clippy::too_many_arguments, reason = "one lane array per operand")]
     fn atomic(
         &mut self,
         a: &Access,
@@ -68,6 +64,11 @@ pub trait Port {
 
     /// Reads the same bytes for the whole wave, through the scalar cache.
     fn scalar(&mut self, address: GpuAddress, out: &mut [u8]);
+
+    /// A device-memory barrier: orders what this wave did before it with what it
+    /// does after, as everyone else sees it. A port whose accesses take effect
+    /// in program order need not do anything.
+    fn fence(&mut self) {}
 }
 
 /// The operation of an atomic; 32 bits.
