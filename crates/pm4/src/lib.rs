@@ -39,6 +39,6 @@ pub use dump::{DumpError, parse_dump};
 pub use field::Field;
 pub use kind::Kind;
 pub use packet::Packet;
-pub use print::{print, print_words};
+pub use print::{print, print_stream, print_words};
 pub use sets::{Generations, Ring, Rings};
 pub use wavefence_base::Generation;

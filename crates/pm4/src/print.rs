@@ -2,17 +2,19 @@
 
 use crate::desc::{Flag, RegSpace, Values};
 use crate::marker::Marker;
-use crate::{FieldDesc, Generation, Packet, reg};
+use crate::{DecodeError, FieldDesc, Generation, Mark, Packet, Ring, decode_stream, reg};
 use std::fmt::Write;
 
 /// The packet as one header line and one indented line per field.
 ///
 /// One-bit fields print only when set. A value of an enumeration prints with its
 /// name, or as unnamed; a register of flags with the names of the bits set. SET
-/// packets list their registers by name, a marker prints its text.
+/// packets list their registers by name, a marker prints its text. A packet of our
+/// own is noted as assumed.
 pub fn print(packet: &Packet) -> String {
     let mut out = packet.name().to_owned();
     for (on, note) in [
+        (packet.desc().mark == Mark::Assumed, " (assumed)"),
         (packet.predicate(), " predicated"),
         (packet.shader_type_compute(), " compute"),
         (packet.reset_filter_cam(), " reset-filter-cam"),
@@ -30,6 +32,27 @@ pub fn print(packet: &Packet) -> String {
     }
     print_body(&mut out, packet);
     out
+}
+
+/// A whole command buffer as text: each packet as [`print`] gives it, led by its
+/// offset in dwords. The text ends before the first word that is no packet, which
+/// comes as the second value.
+pub fn print_stream(
+    words: &[u32],
+    generation: Generation,
+    ring: Ring,
+) -> (String, Option<DecodeError>) {
+    let mut out = String::new();
+    for item in decode_stream(words, generation, ring) {
+        match item {
+            Ok((offset, packet)) => {
+                let _ = write!(out, "{offset:#06x} ");
+                out.push_str(&print(&packet));
+            }
+            Err(error) => return (out, Some(error)),
+        }
+    }
+    (out, None)
 }
 
 /// Hex words, eight to a line, each line led by `indent` and its first index.

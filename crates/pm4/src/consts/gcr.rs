@@ -8,7 +8,7 @@ use crate::Flag;
 /// Instruction cache: 0 no, 1 all, 2 range, 3 first and last.
 pub const GLI_INV_SHIFT: u32 = 0;
 /// Mask of GLI_INV in place.
-pub const GLI_INV_MASK: u32 = 0x3 << 0;
+pub const GLI_INV_MASK: u32 = 0x3;
 /// Range of the GL1 action: 0 all, 2 range, 3 first and last.
 pub const GL1_RANGE_SHIFT: u32 = 2;
 /// Mask of GL1_RANGE in place.
