@@ -1,0 +1,1 @@
+//! WGSL to SPIR-V.
