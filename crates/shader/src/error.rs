@@ -1,5 +1,6 @@
 //! Why a shader was refused.
 
+use crate::source::{Diagnostic, Severity, SourceFile};
 use std::fmt;
 
 /// The kind of refusal.
@@ -53,12 +54,20 @@ pub struct ShaderError {
     pub word: Option<usize>,
     /// Source line as `file:line`, if the module kept it.
     pub line: Option<String>,
+    /// Boxed: errors travel through every result of this crate.
+    details: Option<Box<Details>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Details {
+    diagnostics: Vec<Diagnostic>,
+    files: Vec<SourceFile>,
 }
 
 impl ShaderError {
     /// An error without a place.
     pub fn new(kind: ShaderErrorKind, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), instruction: None, word: None, line: None }
+        Self { kind, what: what.into(), instruction: None, word: None, line: None, details: None }
     }
 
     /// Something this version does not have.
@@ -74,6 +83,40 @@ impl ShaderError {
     /// A limit of this crate.
     pub fn limit(what: impl Into<String>) -> Self {
         Self::new(ShaderErrorKind::Limit, what)
+    }
+
+    /// A source named `name` that does not compile: the first error, and all that
+    /// was said.
+    pub fn from_diagnostics(name: &str, all: Vec<Diagnostic>) -> Self {
+        let first = all.iter().find(|d| d.severity == Severity::Error).or(all.first());
+        let (what, line) = match first {
+            Some(d) => (d.message.clone(), d.at.as_ref().map(ToString::to_string)),
+            None => ("it does not compile".to_owned(), None),
+        };
+        let line = line.or_else(|| Some(name.to_owned()));
+        let details = Some(Box::new(Details { diagnostics: all, files: Vec::new() }));
+        Self { line, details, ..Self::new(ShaderErrorKind::Source, what) }
+    }
+
+    /// Adds the texts that the error's places point into.
+    #[must_use]
+    pub fn with_files(mut self, files: Vec<SourceFile>) -> Self {
+        let details = self.details.get_or_insert_default();
+        if details.files.is_empty() {
+            details.files = files;
+        }
+        self
+    }
+
+    /// Everything the compiler of a source said, warnings included; empty for
+    /// errors found later.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        self.details.as_ref().map_or(&[], |d| &d.diagnostics)
+    }
+
+    /// The texts that lines and diagnostics point into, as far as known.
+    pub fn files(&self) -> &[SourceFile] {
+        self.details.as_ref().map_or(&[], |d| &d.files)
     }
 
     /// Names the instruction and its word offset, unless a place is known already.

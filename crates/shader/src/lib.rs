@@ -8,8 +8,14 @@
 //!
 //! It knows nothing about packets, queues, caches or Direct3D calls.
 
+pub mod assemble;
+pub mod dxc;
 pub mod error;
 pub mod ir;
 pub mod lower;
+pub mod prelude;
+pub mod source;
+pub mod wgsl;
 
 pub use error::{ShaderError, ShaderErrorKind};
+pub use source::{Code, CompileOptions, Compiled, Language, Source, compile, load_kernel};

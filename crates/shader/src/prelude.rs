@@ -15,7 +15,8 @@
 
 mod table;
 
-use crate::source::{Position, ShaderError};
+use crate::ShaderError;
+use crate::source::Position;
 use table::{DECLARATIONS, FUNCTIONS};
 
 /// The register space of the reserved UAVs.

@@ -250,7 +250,7 @@ pub fn compile(source: &Source, options: &CompileOptions) -> Result<Compiled, Sh
         warnings: Vec::new(),
         files: match &source.code {
             Code::Text(text) => {
-                vec![SourceFile { name: source.name.clone(), text: text.clone() }]
+                vec![SourceFile { name: source.name.clone(), debug_name: None, text: text.clone() }]
             }
             Code::Bytes(_) => Vec::new(),
         },
@@ -297,7 +297,27 @@ pub fn load_kernel(
         bindings: compiled.bindings.unwrap_or(lower.bindings),
         ..lower.clone()
     };
-    lower::kernel(&compiled.words, &lower).map_err(|e| e.with_files(compiled.files))
+    let mut kernel = match lower::kernel(&compiled.words, &lower) {
+        Ok(kernel) => kernel,
+        Err(mut error) => {
+            for file in &compiled.files {
+                let alias = file.debug_name.as_deref().zip(error.line.as_deref());
+                let rest = alias.and_then(|(alias, line)| line.strip_prefix(alias));
+                if let Some(rest) = rest.filter(|rest| rest.starts_with(':')) {
+                    error.line = Some(format!("{}{rest}", file.name));
+                    break;
+                }
+            }
+            return Err(error.with_files(compiled.files));
+        }
+    };
+    for name in &mut kernel.files {
+        let same = |f: &&SourceFile| f.debug_name.as_ref() == Some(name);
+        if let Some(file) = compiled.files.iter().find(same) {
+            name.clone_from(&file.name);
+        }
+    }
+    Ok(kernel)
 }
 
 /// SPIR-V bytes as words, checked for length, magic and whole instructions.

@@ -18,8 +18,7 @@ pub(crate) struct UserArgs {
 }
 
 /// Options with a value whose effect is a file that we do not write.
-const OUTPUTS: [&str; 11] =
-    ["Fo", "Fc", "Fd", "Fe", "Fh", "Fi", "Fre", "Frs", "Fsh", "Vn", "MF"];
+const OUTPUTS: [&str; 11] = ["Fo", "Fc", "Fd", "Fe", "Fh", "Fi", "Fre", "Frs", "Fsh", "Vn", "MF"];
 
 /// Options without a value that change nothing about the SPIR-V, or that DXC
 /// takes for DXIL only. `Gis` is one: DXC refuses it with `-spirv`, and no
@@ -51,7 +50,8 @@ const REFUSED: [(&str, &str); 8] = [
 ];
 
 /// Options whose value is the next argument and goes to DXC with it.
-const WITH_VALUE: [&str; 4] = ["HV", "fspv-entrypoint-name", "auto-binding-space", "fspv-flatten-resource-arrays-limit"];
+const WITH_VALUE: [&str; 4] =
+    ["HV", "fspv-entrypoint-name", "auto-binding-space", "fspv-flatten-resource-arrays-limit"];
 
 /// Sorts a `dxc` command line's options.
 ///
@@ -69,7 +69,9 @@ pub(crate) fn sort(args: &[String]) -> Result<UserArgs, String> {
             return Err(format!("the DXC argument `{arg}` is no option"));
         };
         let mut value = |joined: &str| match joined {
-            "" => args.next().cloned().ok_or_else(|| format!("the DXC option `{arg}` needs a value")),
+            "" => {
+                args.next().cloned().ok_or_else(|| format!("the DXC option `{arg}` needs a value"))
+            }
             joined => Ok(joined.to_owned()),
         };
         let name = option.split_once('=').map_or(option, |(name, _)| name);

@@ -123,9 +123,7 @@ impl Library {
             ),
         };
         let (status, output, messages) = match result {
-            Ok(done) => {
-                (Status::Done, done.get_result()?.to_vec::<u8>(), self.messages(&done)?)
-            }
+            Ok(done) => (Status::Done, done.get_result()?.to_vec::<u8>(), self.messages(&done)?),
             Err((failed, _)) => (Status::Rejected, Vec::new(), self.messages(&failed)?),
         };
         let Includes { included, refused, .. } = includes;
@@ -137,4 +135,3 @@ impl Library {
         Ok(text.trim_end_matches(['\0', ' ', '\n']).to_owned())
     }
 }
-

@@ -67,15 +67,12 @@ fn made(severity: Severity, at: Option<Position>, message: &str) -> Diagnostic {
 fn position(text: &str) -> Option<Position> {
     let (rest, column) = text.rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
-    Some(Position {
-        file: file.into(),
-        line: line.parse().ok()?,
-        column: column.parse().ok()?,
-    })
+    Some(Position { file: file.into(), line: line.parse().ok()?, column: column.parse().ok()? })
 }
 
 fn explain(one: &mut Diagnostic, refused: &[Refused]) {
-    let Some(name) = one.message.strip_suffix("' file not found").and_then(|m| m.strip_prefix('\''))
+    let Some(name) =
+        one.message.strip_suffix("' file not found").and_then(|m| m.strip_prefix('\''))
     else {
         return;
     };
@@ -94,8 +91,7 @@ fn name_cycle(one: &mut Diagnostic) {
     let Some(at) = &one.at else { return };
     let Some(turn) = one.included_from.iter().position(|p| p.file == at.file) else { return };
     one.included_from.truncate(turn + 1);
-    let mut ring: Vec<&str> =
-        one.included_from.iter().rev().map(|p| p.file.as_str()).collect();
+    let mut ring: Vec<&str> = one.included_from.iter().rev().map(|p| p.file.as_str()).collect();
     ring.push(&at.file);
     one.message = format!("`{}` includes itself: {}", at.file, ring.join(" -> "));
 }
@@ -123,8 +119,11 @@ mod tests {
                     ./inc/a.hlsli:2:1: note: did you mean 'float'?\n\
                     main.hlsl:9:5: warning: conversion from 'a' to 'b': error: odd [-Wconversion]\n\
                     fatal error: generated SPIR-V is invalid: x\n";
-        let files =
-            [Included { asked: "./inc/a.hlsli".into(), path: "/p/a.hlsli".into(), text: "".into() }];
+        let files = [Included {
+            asked: "./inc/a.hlsli".into(),
+            path: "/p/a.hlsli".into(),
+            text: "".into(),
+        }];
         let all = parse(text, &files, &[]);
         let shown: Vec<String> = all.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(shown.join("\n--\n"), @r"

@@ -166,10 +166,9 @@ impl Running {
                 Err(not_a_helper(format!("it ended at once ({how}){words}")))
             }
             Ok(Err(e)) => Err(not_a_helper(e.to_string())),
-            Err(RecvTimeoutError::Timeout) => Err(not_a_helper(format!(
-                "it said nothing for {} s",
-                limit.as_secs_f32()
-            ))),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(not_a_helper(format!("it said nothing for {} s", limit.as_secs_f32())))
+            }
         }
     }
 

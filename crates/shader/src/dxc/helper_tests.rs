@@ -43,8 +43,11 @@ fn script(dir: &Path, hello: bool, body: &str) -> PathBuf {
 fn a_crash_is_named_and_the_next_job_gets_a_new_child() {
     let tmp = tempfile::tempdir().unwrap();
     // The first child dies over its second job, as does each after it.
-    let helper =
-        script(tmp.path(), true, "head -c 8 >/dev/null\nANSWER\necho bad luck >&2\nkill -SEGV $$\n");
+    let helper = script(
+        tmp.path(),
+        true,
+        "head -c 8 >/dev/null\nANSWER\necho bad luck >&2\nkill -SEGV $$\n",
+    );
     let answer = run(&helper, &request("a"), LONG).unwrap();
     assert_eq!(answer.messages, "fine");
     // Whether that child is dead already when the next job comes is open: then
@@ -86,7 +89,8 @@ fn other_programs_are_told_apart() {
     insta::assert_snapshot!(shown(&usage), @"HELPER is not a wavefence program that runs DXC: it ended at once (exit code 2): unknown word; see WAVEFENCE_HELPER");
     let chatty = script(tmp.path(), false, "echo Usage: something; exit 0\n");
     insta::assert_snapshot!(shown(&chatty), @r#"HELPER is not a wavefence program that runs DXC: not a frame; its first bytes are "Usag"; see WAVEFENCE_HELPER"#);
-    let garbage = script(tmp.path(), true, "head -c 8 >/dev/null; echo compiled fine; exec sleep 1000\n");
+    let garbage =
+        script(tmp.path(), true, "head -c 8 >/dev/null; echo compiled fine; exec sleep 1000\n");
     insta::assert_snapshot!(shown(&garbage), @r#"the DXC child answered nonsense: not a frame; its first bytes are "comp""#);
     let missing = tmp.path().join("missing");
     insta::assert_snapshot!(shown(&missing), @"cannot start HELPER to run DXC in: No such file or directory (os error 2)");

@@ -22,13 +22,7 @@ impl Includes {
     /// Relative names start from `dir`; no file outside `roots` is read.
     pub fn new(dir: &str, roots: &[String]) -> Self {
         let roots = roots.iter().filter_map(|r| Path::new(r).canonicalize().ok()).collect();
-        Self {
-            dir: PathBuf::from(dir),
-            roots,
-            total: 0,
-            included: Vec::new(),
-            refused: Vec::new(),
-        }
+        Self { dir: PathBuf::from(dir), roots, total: 0, included: Vec::new(), refused: Vec::new() }
     }
 
     fn refuse(&mut self, asked: &str, reason: String) -> Option<String> {

@@ -98,8 +98,11 @@ impl fmt::Display for Diagnostic {
 /// A file that took part in a compile, for showing its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its name in diagnostics and debug lines.
+    /// Its name in diagnostics: as given for the main source, the path of an
+    /// included one.
     pub name: String,
+    /// Its name in the module's debug lines, where that differs.
+    pub debug_name: Option<String>,
     /// Its text.
     pub text: String,
 }

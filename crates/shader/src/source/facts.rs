@@ -4,8 +4,9 @@
 //! The text is DXC's own preprocessor output, so macros, conditions, includes
 //! and comments have been dealt with exactly as the compile will.
 
-use super::{Position, ShaderError, ShaderErrorKind};
+use super::Position;
 use crate::ir::WaveRule;
+use crate::{ShaderError, ShaderErrorKind};
 use wavefence_base::WaveSize;
 
 /// The macro that marks a shader as compiled for waves of 32 lanes.
@@ -186,7 +187,8 @@ fn quoted(rest: &str, quote: char) -> usize {
 /// `#line 12 "file"`
 fn line_directive(line: &str) -> Option<(u32, Option<String>)> {
     let rest = line.trim_start().strip_prefix("#line")?.trim_start();
-    let (number, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
+    let (number, rest) =
+        rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
     let number = number.parse().ok()?;
     let rest = rest.trim();
     if rest.is_empty() {
@@ -265,7 +267,10 @@ mod tests {
         let text = "void main(); [WaveSize(64)][numthreads(1,1,1)] void main() { }";
         assert_eq!(rule(text), Ok(WaveRule::Fixed(WaveSize::W64)));
         assert_eq!(rule("[WaveSize(16, 64)] void main() { }"), Ok(WaveRule::Wave64));
-        assert_eq!(rule("[WaveSize(4, 32, 16)] void main() { }"), Ok(WaveRule::Fixed(WaveSize::W32)));
+        assert_eq!(
+            rule("[WaveSize(4, 32, 16)] void main() { }"),
+            Ok(WaveRule::Fixed(WaveSize::W32))
+        );
     }
 
     #[test]

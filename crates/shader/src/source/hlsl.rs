@@ -49,7 +49,15 @@ pub(super) fn compile(
     job.request.args = common;
     job.request.args.extend(args::compile_only(&user));
     job.request.args.extend(user.rest);
-    let done = job.run(Op::Compile, format!("{prelude}{}{text}", job.first_line()))?;
+    let whole = format!("{prelude}{}{text}", job.first_line());
+    let done = match job.run(Op::Compile, whole.clone()) {
+        // With debug lines on, DXC leaves "in file included from" out.
+        Err(error) if error.kind == ShaderErrorKind::Source && error.files().len() > 1 => {
+            job.request.args.retain(|arg| !arg.starts_with("-fspv-debug"));
+            return Err(job.run(Op::Compile, whole).err().unwrap_or(error));
+        }
+        other => other?,
+    };
     let words = super::words_of(&source.name, &done.output).map_err(|e| {
         ShaderError::new(ShaderErrorKind::Tool, format!("DXC wrote damaged SPIR-V: {e}"))
     })?;
@@ -155,8 +163,13 @@ impl<'a> Job<'a> {
     }
 
     fn files(&self, included: &[Included]) -> Vec<SourceFile> {
-        let main = SourceFile { name: self.source.name.clone(), text: self.text.to_owned() };
-        let rest = included.iter().map(|f| SourceFile { name: f.path.clone(), text: f.text.clone() });
+        let name = self.source.name.clone();
+        let main = SourceFile { name, debug_name: None, text: self.text.to_owned() };
+        let rest = included.iter().map(|f| SourceFile {
+            name: f.path.clone(),
+            debug_name: Some(f.asked.clone()),
+            text: f.text.clone(),
+        });
         std::iter::once(main).chain(rest).collect()
     }
 
@@ -205,8 +218,7 @@ impl<'a> Job<'a> {
     }
 
     fn rejected(&self, response: &Response) -> ShaderError {
-        let mut all =
-            diagnostics::parse(&response.messages, &response.included, &response.refused);
+        let mut all = diagnostics::parse(&response.messages, &response.included, &response.refused);
         for one in &mut all {
             if one.at.as_ref().is_some_and(|at| at.file == MARKER_FILE) {
                 *one = Diagnostic::error(
@@ -222,6 +234,7 @@ impl<'a> Job<'a> {
             };
             all.push(Diagnostic::error(None, text));
         }
-        ShaderError::from_diagnostics(&self.source.name, all).with_files(self.files(&response.included))
+        ShaderError::from_diagnostics(&self.source.name, all)
+            .with_files(self.files(&response.included))
     }
 }

@@ -148,10 +148,7 @@ mod tests {
         let big = tmp.path().join("big");
         std::fs::File::create(&big).unwrap().set_len(1 << 30).unwrap();
         let error = read_bounded(&big, MAX_SOURCE_BYTES).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "1024 MiB is too large for a shader source (limit 64 MiB)"
-        );
+        assert_eq!(error.to_string(), "1024 MiB is too large for a shader source (limit 64 MiB)");
         #[cfg(unix)]
         assert_eq!(read_bounded(Path::new("/dev/zero"), 9), Err(ReadProblem::NotAFile));
     }
