@@ -208,6 +208,14 @@ impl Builder {
             }
             Encoding::Sdma(op, sub_op) => u32::from(sub_op) << 8 | u32::from(op),
         };
+        if matches!(self.desc.encoding, Encoding::Type0) && words[0] == 0 {
+            return Err(BuildError {
+                kind: BuildErrorKind::TooSmall,
+                message: "TYPE0: one value to register 0 is a word of zeros, which no decoder \
+                          here takes for a packet"
+                    .into(),
+            });
+        }
         Ok(Packet::from_parts(self.desc, self.generation, self.ring, words))
     }
 

@@ -34,7 +34,7 @@ pub fn print(packet: &Packet) -> String {
     out
 }
 
-/// A whole command buffer as text: each packet as [`print`] gives it, led by its
+/// A whole command buffer as text: each packet as [`print()`] gives it, led by its
 /// offset in dwords. The text ends before the first word that is no packet, which
 /// comes as the second value.
 pub fn print_stream(

@@ -250,6 +250,8 @@ fn the_builder_refuses_what_does_not_fit() {
     assert_eq!(sh.try_finish().unwrap_err().kind, BuildErrorKind::BadBody);
     let fixed = build(Kind::PfpSyncMe, GFX7, Ring::Graphics).body(&[1]);
     assert_eq!(fixed.try_finish().unwrap_err().kind, BuildErrorKind::BadBody);
+    let zeros = build(Kind::Type0, GFX7, Ring::Graphics).body(&[1]);
+    assert_eq!(zeros.try_finish().unwrap_err().kind, BuildErrorKind::TooSmall);
     let empty = build(Kind::SdmaWriteLinear, GFX10, Ring::Sdma);
     assert_eq!(empty.try_finish().unwrap_err().kind, BuildErrorKind::BadBody);
 }

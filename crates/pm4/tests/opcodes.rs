@@ -81,8 +81,10 @@ const PM4: &[Row] = &[
     (Kind::DrawIndexIndirectCountMulti, 0x9D, ALL, GFX, &[Is(10)]),
 ];
 
-/// Kind, operation, sub-operation, generations, length.
-const SDMA: &[(Kind, u8, u8, &[Generation], &[Len])] = &[
+/// Kind, operation, sub-operation, generations, lengths.
+type SdmaRow = (Kind, u8, u8, &'static [Generation], &'static [Len]);
+
+const SDMA: &[SdmaRow] = &[
     (Kind::SdmaNop, 0, 0, ALL, &[From(1)]),
     (Kind::SdmaCopyLinear, 1, 0, ALL, &[Is(7)]),
     (Kind::SdmaCopyBroadcast, 1, 0, ALL, &[Is(9)]),

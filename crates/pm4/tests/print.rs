@@ -71,27 +71,9 @@ fn text_stops_before_what_is_no_packet() {
     );
 }
 
-#[test]
-fn gfx7_graphics() {
-    let (g, r) = (GFX7, Ring::Graphics);
-    let marker = |kind, text: &str| {
-        Packet::build(Kind::Nop, g, r).body(
-            &Marker { kind, color: 0xFF33_66CC, text: text.into() }.encode(g, r).into_words()[1..],
-        )
-    };
-    let eop = |value: u64| {
-        Packet::build(Kind::EventWriteEop, g, r)
-            .set(Field::EventType, events::BOTTOM_OF_PIPE_TS.into())
-            .set(Field::EventIndex, events::index::END_OF_PIPE.into())
-            .set(Field::TcAction, 1)
-            .set(Field::TcWbAction, 1)
-            .set(Field::Addr, 0x12_3456_7880)
-            .set(Field::DataSel, data_sel::DATA_32.into())
-            .set(Field::IntSel, int_sel::WRITE_AFTER_CONFIRM.into())
-            .set(Field::Data, value)
-    };
-    let packets = vec![
-        marker(MarkerKind::Begin, "shadow \"pass\""),
+/// Work and its state, as a graphics ring of GFX7 gets them.
+fn gfx7_work(g: Generation, r: Ring) -> Vec<Builder> {
+    vec![
         Packet::build(Kind::ContextControl, g, r)
             .set(Field::LoadControl, 0x8000_0000)
             .set(Field::ShadowControl, 0x8000_0000),
@@ -106,6 +88,28 @@ fn gfx7_graphics() {
             .set(Field::DataOffset, 0x40)
             .set(Field::Initiator, (initiator::COMPUTE_SHADER_EN | 1 << 7).into())
             .shader_type_compute(true),
+        Packet::build(Kind::DrawIndex2, g, r)
+            .set(Field::MaxSize, 300)
+            .set(Field::Addr, 0xAB_0000_0002)
+            .set(Field::IndexCount, 36)
+            .set(Field::DrawInitiator, 0),
+    ]
+}
+
+/// Events, caches and waits, as a graphics ring of GFX7 gets them.
+fn gfx7_sync(g: Generation, r: Ring) -> Vec<Builder> {
+    let eop = |value: u64| {
+        Packet::build(Kind::EventWriteEop, g, r)
+            .set(Field::EventType, events::BOTTOM_OF_PIPE_TS.into())
+            .set(Field::EventIndex, events::index::END_OF_PIPE.into())
+            .set(Field::TcAction, 1)
+            .set(Field::TcWbAction, 1)
+            .set(Field::Addr, 0x12_3456_7880)
+            .set(Field::DataSel, data_sel::DATA_32.into())
+            .set(Field::IntSel, int_sel::WRITE_AFTER_CONFIRM.into())
+            .set(Field::Data, value)
+    };
+    vec![
         event(g, r, events::CS_PARTIAL_FLUSH),
         Packet::build(Kind::SurfaceSync, g, r)
             .set(Field::Coher, (coher::TCL1_ACTION_ENA | coher::TC_ACTION_ENA).into())
@@ -128,18 +132,25 @@ fn gfx7_graphics() {
             .set(Field::Mask, u64::MAX)
             .set(Field::PollInterval, 10),
         Packet::build(Kind::PfpSyncMe, g, r),
-        Packet::build(Kind::DrawIndex2, g, r)
-            .set(Field::MaxSize, 300)
-            .set(Field::Addr, 0xAB_0000_0002)
-            .set(Field::IndexCount, 36)
-            .set(Field::DrawInitiator, 0),
         Packet::build_sized(Kind::EventWrite, g, r, 4)
             .set(Field::EventType, events::ZPASS_DONE.into())
             .set(Field::EventIndex, events::index_of(events::ZPASS_DONE).into())
             .set(Field::Addr, 0x2000),
-        marker(MarkerKind::End, ""),
-        Packet::build(Kind::Filler, g, r),
-    ];
+    ]
+}
+
+#[test]
+fn gfx7_graphics() {
+    let (g, r) = (GFX7, Ring::Graphics);
+    let marker = |kind, text: &str| {
+        let packet = Marker { kind, color: 0xFF33_66CC, text: text.into() }.encode(g, r);
+        Packet::build(Kind::Nop, g, r).body(packet.body())
+    };
+    let mut packets = vec![marker(MarkerKind::Begin, "shadow \"pass\"")];
+    packets.extend(gfx7_work(g, r));
+    packets.extend(gfx7_sync(g, r));
+    packets.push(marker(MarkerKind::End, ""));
+    packets.push(Packet::build(Kind::Filler, g, r));
     insta::assert_snapshot!(text(packets, g, r));
 }
 

@@ -63,7 +63,7 @@ pub const FLAGS: &[Flag] = &[
     Flag::bit(18, "RANGE_IS_PA"),
 ];
 
-/// The GCR field of RELEASE_MEM: bits [23:12] of its DW1, counted from 0 here.
+/// The GCR field of RELEASE_MEM: bits `[23:12]` of its DW1, counted from 0 here.
 pub mod release {
     use crate::Flag;
 

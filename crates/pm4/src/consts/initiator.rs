@@ -6,7 +6,7 @@ use crate::Flag;
 
 /// Start the compute shader; drivers always set it.
 pub const COMPUTE_SHADER_EN: u32 = 1 << 0;
-/// The last group of a dimension may be partial, of the size in COMPUTE_NUM_THREAD_* [31:16].
+/// The last group of a dimension may be partial, of the size in COMPUTE_NUM_THREAD_* `[31:16]`.
 pub const PARTIAL_TG_EN: u32 = 1 << 1;
 /// Ignore COMPUTE_START_X/Y/Z.
 pub const FORCE_START_AT_000: u32 = 1 << 2;

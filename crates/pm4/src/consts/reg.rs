@@ -22,7 +22,7 @@ named! {
         COMPUTE_START_Y = 0x2E05,
         /// First group in Z.
         COMPUTE_START_Z = 0x2E06,
-        /// Threads of a group in X: [15:0] full, [31:16] last group.
+        /// Threads of a group in X: `[15:0]` full, `[31:16]` last group.
         COMPUTE_NUM_THREAD_X = 0x2E07,
         /// Threads of a group in Y.
         COMPUTE_NUM_THREAD_Y = 0x2E08,
@@ -32,7 +32,7 @@ named! {
         COMPUTE_PIPELINESTAT_ENABLE = 0x2E0A,
         /// Counts performance counters.
         COMPUTE_PERFCOUNT_ENABLE = 0x2E0B,
-        /// Program address [39:8].
+        /// Program address `[39:8]`.
         COMPUTE_PGM_LO = 0x2E0C,
         /// Program address above bit 39.
         COMPUTE_PGM_HI = 0x2E0D,

@@ -1,6 +1,13 @@
 // tidy: table
 //! Selector values of the memory packets (`hardware/pm4.md` 1.4, 4.4, 5).
 
+use crate::Named;
+
+/// The first `count` names of a table: what older generations have.
+pub const fn first(names: &'static [Named], count: usize) -> &'static [Named] {
+    names.split_at(count).0
+}
+
 /// Declares one module of selector values.
 macro_rules! selector {
     ($(#[$doc:meta])* $module:ident { $($(#[$d:meta])* $name:ident = $value:expr,)* }) => {
@@ -327,3 +334,6 @@ selector! {
         PUSH_CLEAR_STATE = 3,
     }
 }
+
+/// DST_SEL of DMA_DATA on GFX7 and GFX8, which have no prefetch.
+pub const DMA_DST_GFX7: &[Named] = &[(0, "MEMORY"), (1, "GDS"), (3, "L2")];

@@ -4,7 +4,7 @@
 use crate::Encoding::Type3;
 use crate::Length::{Body, Fixed};
 use crate::{
-    Field, FieldDesc as F, Generations as G, Kind, Mark, PacketDesc as P, RegSpace, Rings, Values,
+    Field, FieldDesc as F, Generations as G, Kind, PacketDesc as P, RegSpace, Rings, Values,
     initiator, sel,
 };
 
@@ -64,7 +64,10 @@ pub(super) const ROWS: &[P] = &[
         Type3(0x11),
         Fixed(4),
         &[
-            F::bits(Field::BaseIndex, 1, 3, 0).named(sel::base_index::NAMES),
+            F::bits(Field::BaseIndex, 1, 3, 0)
+                .on(G::GFX7)
+                .named(sel::first(sel::base_index::NAMES, 4)),
+            F::bits(Field::BaseIndex, 1, 3, 0).on(G::GFX8_10).named(sel::base_index::NAMES),
             F::address(Field::Addr, 2, 3).upper(3, 15, 0).on(G::GFX7_8),
             F::address(Field::Addr, 2, 3).on(G::GFX10),
         ],
@@ -87,6 +90,5 @@ pub(super) const ROWS: &[P] = &[
             F::bits(Field::RegIndex, 1, 31, 28),
         ],
         "1.4 SET_SH_REG_INDEX: index 3 takes the value and the kernel's CU mask",
-    )
-    .mark(Mark::Confirmed),
+    ),
 ];

@@ -125,7 +125,10 @@ pub(super) const ROWS: &[P] = &[
         Type3(0x2A),
         Fixed(2),
         &[
-            F::bits(Field::IndexType, 1, 1, 0).named(sel::index_type::NAMES),
+            F::bits(Field::IndexType, 1, 1, 0)
+                .on(G::GFX7)
+                .named(sel::first(sel::index_type::NAMES, 2)),
+            F::bits(Field::IndexType, 1, 1, 0).on(G::GFX8).named(sel::index_type::NAMES),
             F::bits(Field::SwapMode, 1, 3, 2).named(sel::swap::NAMES),
         ],
         "1.4 INDEX_TYPE; GFX9 and later set VGT_INDEX_TYPE by SET_UCONFIG_REG_INDEX",

@@ -157,7 +157,8 @@ pub(super) const ROWS: &[P] = &[
             F::flag(Field::SrcIndirect, 1, 1).on(G::GFX10),
             F::flag(Field::DstIndirect, 1, 2).on(G::GFX10),
             F::bits(Field::SrcSel, 1, 30, 29).named(sel::dma_src::NAMES),
-            F::bits(Field::DstSel, 1, 21, 20).named(sel::dma_dst::NAMES),
+            F::bits(Field::DstSel, 1, 21, 20).on(G::GFX7_8).named(sel::DMA_DST_GFX7),
+            F::bits(Field::DstSel, 1, 21, 20).on(G::GFX10).named(sel::dma_dst::NAMES),
             F::flag(Field::SrcAtc, 1, 12).on(G::GFX7),
             SRC_POLICY[0],
             SRC_POLICY[1],
@@ -200,7 +201,10 @@ pub(super) const ROWS: &[P] = &[
         Fixed(9),
         &[
             F::bits(Field::AtomicOp, 1, 6, 0).named(atomic::NAMES),
-            F::bits(Field::Command, 1, 11, 8).named(sel::atomic_command::NAMES),
+            F::bits(Field::Command, 1, 11, 8)
+                .on(G::GFX7_8)
+                .named(sel::first(sel::atomic_command::NAMES, 2)),
+            F::bits(Field::Command, 1, 11, 8).on(G::GFX10).named(sel::atomic_command::NAMES),
             F::flag(Field::Atc, 1, 24).on(G::GFX7),
             POLICY_25[0],
             POLICY_25[1],

@@ -4,6 +4,28 @@
 //! names; for each of these no two rows share an encoding *and* a length, and
 //! within a row no two fields share a bit unless conditions exclude each other.
 //! The tests hold this.
+//!
+//! Where public sources disagree (`hardware/pm4.md` section 10), the table does
+//! this:
+//!
+//! | Matter | Sources | Here |
+//! |---|---|---|
+//! | NOP of one dword (COUNT 0x3FFF) on GFX7 | one says from GFX8 on, two accept it | accepted everywhere |
+//! | COND_EXEC on GFX7 | 5 dwords, or 4 | both, by the header's length |
+//! | DRAW_\*_INDIRECT_MULTI on GFX7 | 10 dwords, or 7 | both, by the header's length |
+//! | EVENT_WRITE_EOP bits 24 and 27 | ATC and VOLATILE, or TCL2_VOLATILE at 24 | accepted under the first names, marked derived |
+//! | INT_SEL of EVENT_WRITE_EOP | two bits, or three | three bits; values above 3 have no name |
+//! | DATA_SEL 4 on GFX7 | system counter, or CP performance counter | named system clock, as the API's second time stamp flag suggests |
+//! | SIZE_HI of ACQUIRE_MEM on GFX10 | 8 bits, yet one driver writes 24 ones | 24 bits |
+//! | VMID of INDIRECT_BUFFER | `[27:24]`, or `[31:24]` as on GFX6 | `[27:24]` |
+//! | EVENT_INDEX of the cache flush events | 0, or 7 | any value decodes; [`crate::events::index_of`] gives 0 |
+//! | Initiator bits 7 to 9 on GFX10 | no name, yet the API has two of them | accepted under the GFX7 names |
+//! | Initiator bit 17 before GFX11 | a GFX11 bit, yet one driver always sets it | accepted on GFX10 |
+//! | SDMA POLL_REGMEM `[27:26]` on GFX7 | a flush bit at 26, or a two-bit operation | the operation |
+//! | SDMA COPY count on GFX10.3 | 22 bits on SDMA 5.0, 30 by one constant | 30 bits |
+//!
+//! A word of zeros would be a type-0 write of one value to register 0. It is
+//! refused: what it means in practice is memory that nobody wrote.
 
 mod dispatch;
 mod draw;

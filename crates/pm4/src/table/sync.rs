@@ -36,6 +36,17 @@ const EOP_TC_WB: F = F::flag(Field::TcWbAction, 1, 15);
 const EOP_TCL1: F = F::flag(Field::Tcl1Action, 1, 16);
 const EOP_TC: F = F::flag(Field::TcAction, 1, 17);
 
+const SPACE: [F; 2] = [
+    F::bits(Field::MemSpace, 1, 5, 4).on(G::GFX7_8).named(sel::mem_space::NAMES),
+    F::bits(Field::MemSpace, 1, 5, 4).on(G::GFX10).named(sel::first(sel::mem_space::NAMES, 2)),
+];
+const OPERATION: [F; 2] = [
+    F::bits(Field::Operation, 1, 7, 6)
+        .on(G::GFX7_8)
+        .named(sel::first(sel::wait_operation::NAMES, 2)),
+    F::bits(Field::Operation, 1, 7, 6).on(G::GFX10).named(sel::wait_operation::NAMES),
+];
+
 const POLL_INTERVAL: F = F::bits(Field::PollInterval, 6, 15, 0).values(Values::Dec);
 
 pub(super) const ROWS: &[P] = &[
@@ -45,8 +56,10 @@ pub(super) const ROWS: &[P] = &[
         Fixed(7),
         &[
             F::bits(Field::Function, 1, 2, 0).named(function::NAMES),
-            F::bits(Field::MemSpace, 1, 5, 4).named(sel::mem_space::NAMES),
-            F::bits(Field::Operation, 1, 7, 6).named(sel::wait_operation::NAMES),
+            SPACE[0],
+            SPACE[1],
+            OPERATION[0],
+            OPERATION[1],
             F::bits(Field::Engine, 1, 9, 8).on(G::GFX7_8).named(sel::engine::NAMES),
             F::bits(Field::Engine, 1, 9, 8)
                 .on(G::GFX10)
@@ -85,8 +98,8 @@ pub(super) const ROWS: &[P] = &[
         Fixed(9),
         &[
             F::bits(Field::Function, 1, 2, 0).named(function::NAMES),
-            F::bits(Field::MemSpace, 1, 5, 4).named(sel::mem_space::NAMES),
-            F::bits(Field::Operation, 1, 7, 6).named(sel::wait_operation::NAMES),
+            SPACE[1],
+            OPERATION[1],
             F::bits(Field::Engine, 1, 9, 8).ring(Rings::GRAPHICS).named(sel::engine::NAMES),
             POLICY[1],
             F::bits(Field::Reg, 2, 17, 0)
@@ -109,7 +122,7 @@ pub(super) const ROWS: &[P] = &[
         Fixed(9),
         &[
             F::bits(Field::Function, 1, 2, 0).named(function::NAMES),
-            F::bits(Field::MemSpace, 1, 5, 4).named(sel::mem_space::NAMES),
+            SPACE[0],
             F::bits(Field::Engine, 1, 9, 8).named(sel::engine::NAMES),
             F::address(Field::Addr, 2, 3).unless(Field::MemSpace, &[0]),
             F::wide(Field::Reference, 4),
@@ -201,6 +214,7 @@ pub(super) const ROWS: &[P] = &[
             F::address(Field::Addr, 2, 2).upper(3, 15, 0).unless(Field::DataSel, WIDE),
             F::address(Field::Addr, 2, 3).upper(3, 15, 0).when(Field::DataSel, WIDE),
             F::bits(Field::DstSel, 3, 17, 16).named(sel::event_dst::NAMES),
+            // Two bits by the kernel's header, three in a driver's dump.
             F::bits(Field::IntSel, 3, 26, 24).named(int_sel::NAMES_GFX7),
             F::bits(Field::DataSel, 3, 31, 29).named(data_sel::NAMES_GFX7),
             F::wide(Field::Data, 4).unless(Field::DataSel, GDS),
