@@ -203,6 +203,13 @@ pub enum Event {
         /// 0xAARRGGBB.
         color: u32,
     },
+    /// An engine interrupted the host.
+    Interrupt {
+        /// The queue.
+        queue: QueueId,
+        /// The packet.
+        packet: GpuAddress,
+    },
     /// The host wrote memory.
     HostWrite {
         /// Where.

@@ -28,4 +28,4 @@ pub use format::{ComponentKind, TexelFormat};
 pub use id::{AllocationId, DispatchId, KernelId, QueueId, SubmitId};
 pub use lane::{LaneMask, WaveSize};
 pub use profile::{Confidence, Family, Generation, Marked, Profile, ProfileName};
-pub use stall::{BlockedWait, PendingWrite, Stall, StallVerdict};
+pub use stall::{BlockedWait, PastWrite, PendingWrite, Stall, StallVerdict, StuckWork};

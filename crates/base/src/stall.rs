@@ -1,6 +1,6 @@
 //! Why nothing can move any more.
 
-use crate::{GpuAddress, QueueId, Writer};
+use crate::{DispatchId, GpuAddress, QueueId, Writer};
 
 /// What a blocked wait comes down to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,9 @@ pub enum StallVerdict {
     NeverSatisfied,
     /// The only writer stands behind the wait on the same queue.
     BehindItself,
+    /// The writer stands on that queue, which itself cannot go on, but not
+    /// because of this wait.
+    WriterBlocked(QueueId),
 }
 
 /// A packet that has not run and writes the awaited address.
@@ -75,9 +78,29 @@ pub struct BlockedWait {
     pub verdict: StallVerdict,
 }
 
+/// A thread group that cannot go on: its waves wait for each other or for an
+/// ordered turn that never comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StuckWork {
+    /// The queue.
+    pub queue: QueueId,
+    /// The packet that launched the dispatch.
+    pub packet: GpuAddress,
+    /// The dispatch.
+    pub dispatch: DispatchId,
+    /// The group.
+    pub group: [u32; 3],
+    /// The first wave that has not ended.
+    pub wave: u32,
+    /// What it stands at, with the source line if the module kept one.
+    pub at: String,
+}
+
 /// Every blocked wait at the moment when nothing could move.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stall {
     /// The waits, by queue.
     pub waits: Vec<BlockedWait>,
+    /// Thread groups that hold their queue up.
+    pub work: Vec<StuckWork>,
 }

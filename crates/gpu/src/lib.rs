@@ -1,1 +1,47 @@
-//! x
+//! The device: rings in GPU memory, command processors, DMA engines, the
+//! dispatcher and compute units, and the order in which they move.
+//!
+//! Rules this crate keeps:
+//! - A command list is packets in GPU memory. Nothing reaches an engine by
+//!   another way, and what an engine cannot do is a fault or a limit with its
+//!   place, never skipped.
+//! - A model run is one thread and one order: the same input gives the same
+//!   events, faults and bytes. A fast run gives the same bytes for every program
+//!   without races.
+//! - Nothing is final while the host may still act: a run that can move no
+//!   further says why ([`Outcome::Blocked`]) and goes on after the next submit.
+//! - Memory is one coherent store here; every access names its client, so that
+//!   caches can be put under the same calls.
+//!
+//! It knows nothing about the compiler that made a kernel, the engine that runs
+//! its waves, checkers, or Direct3D.
+
+mod clock;
+mod code;
+mod core;
+mod cp;
+mod cu;
+mod desc;
+mod device;
+mod dispatch;
+mod fast;
+mod faults;
+mod fetch;
+mod flush;
+mod gds;
+mod group;
+mod history;
+mod mem;
+mod model;
+mod queue;
+mod regs;
+mod ring;
+mod scan;
+mod sdma;
+mod stall;
+mod wait;
+
+pub use clock::{GPU_CLOCK_ORIGIN, SYSTEM_CLOCK_ORIGIN};
+pub use code::{CODE_ALIGNMENT, LoadedKernel};
+pub use desc::{DeviceDesc, Limits, Outcome, QueueKind, RunMode};
+pub use device::Device;

@@ -1,0 +1,178 @@
+//! DMA_DATA: the command processor's own DMA engine. Copies run beside the
+//! packets that follow; neither end-of-pipe events nor the end of a command
+//! buffer wait for them (`hardware/pm4.md` 1.4), CP_SYNC does.
+
+use super::{Exec, Flow, field, unsupported};
+use crate::core::Core;
+use crate::fetch::Located;
+use crate::mem::Access;
+use crate::queue::{Block, CpDma, DmaEnd, Queue};
+use wavefence_base::stall::PastWrite;
+use wavefence_base::{Event, FaultKind, GpuAddress, GpuRange, Writer};
+use wavefence_memory::AccessError;
+use wavefence_pm4::{Field, sel};
+
+/// Takes a copy up.
+pub(super) fn dma_data(queue: &mut Queue, p: &Located) -> Exec {
+    let flag = |f| p.packet.flag(f);
+    let get = |f| field(&p.packet, f);
+    for (bad, what) in [
+        (flag(Field::SrcIndirect) || flag(Field::DstIndirect), "an address in memory"),
+        (flag(Field::SrcIsRegister) || flag(Field::DstIsRegister), "DMA with registers"),
+        (get(Field::SrcSwap) != 0 || get(Field::DstSwap) != 0, "byte swapping"),
+    ] {
+        if bad {
+            return Err(unsupported(queue, p, what));
+        }
+    }
+    let source = match get(Field::SrcSel) as u8 {
+        sel::dma_src::GDS => DmaEnd::Gds(get(Field::SrcOffset) as u32),
+        sel::dma_src::DATA => DmaEnd::Data(get(Field::Data) as u32),
+        _ => DmaEnd::Memory {
+            at: GpuAddress(get(Field::Src)),
+            step: !flag(Field::SrcNoIncrement),
+        },
+    };
+    let destination = match get(Field::DstSel) as u8 {
+        sel::dma_dst::GDS => DmaEnd::Gds(get(Field::DstOffset) as u32),
+        sel::dma_dst::NOWHERE => DmaEnd::Nowhere,
+        _ => DmaEnd::Memory {
+            at: GpuAddress(get(Field::Dst)),
+            step: !flag(Field::DstNoIncrement),
+        },
+    };
+    let bytes = get(Field::ByteCount);
+    if bytes > 0 {
+        queue.cp_dma.push_back(CpDma { packet: p.at, source, destination, bytes });
+    }
+    // Copies run one after the other, so RAW_WAIT is always kept.
+    if flag(Field::CpSync) {
+        return Ok(Flow::Block(Block::CpDma));
+    }
+    Ok(Flow::Done)
+}
+
+/// Runs the oldest copy of the queue; true if there was one.
+pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
+    let Some(dma) = queue.cp_dma.pop_front() else { return false };
+    let access =
+        Access { what: "DMA_DATA", queue: Some(queue.id), packet: Some(dma.packet) };
+    match transfer(core, &dma) {
+        Ok(()) => tell(core, queue, dma.packet, &dma),
+        Err(Failed::Access(e)) => core.refused(&access, &e),
+        Err(Failed::Gds(what)) => {
+            let detail = format!("DMA_DATA at {}: {what}", dma.packet);
+            core.packet_fault(FaultKind::BadCommand, queue.id, dma.packet, detail);
+        }
+    }
+    true
+}
+
+enum Failed {
+    Access(Box<AccessError>),
+    Gds(String),
+}
+
+impl From<AccessError> for Failed {
+    fn from(e: AccessError) -> Self {
+        Self::Access(Box::new(e))
+    }
+}
+
+fn transfer(core: &Core, dma: &CpDma) -> Result<(), Failed> {
+    let (bus, bytes) = (&core.bus, dma.bytes);
+    match (dma.source, dma.destination) {
+        (DmaEnd::Memory { at, step: true }, DmaEnd::Memory { at: to, step: true }) => {
+            Ok(bus.copy(at, to, bytes)?)
+        }
+        (DmaEnd::Data(value), DmaEnd::Memory { at, step: true }) => {
+            Ok(bus.fill(at, bytes, value)?)
+        }
+        (source, destination) => {
+            let data = gather(core, source, bytes)?;
+            scatter(core, destination, &data)
+        }
+    }
+}
+
+fn outside(offset: u32) -> Failed {
+    Failed::Gds(format!("offset {offset:#x} is outside the data share or not 4-byte aligned"))
+}
+
+fn gather(core: &Core, source: DmaEnd, bytes: u64) -> Result<Vec<u8>, Failed> {
+    let mut data = vec![0; bytes as usize];
+    let repeat = |data: &mut Vec<u8>, word: u32| {
+        for (i, byte) in data.iter_mut().enumerate() {
+            *byte = word.to_le_bytes()[i % 4];
+        }
+    };
+    match source {
+        DmaEnd::Memory { at, step: true } => core.bus.read(at, &mut data)?,
+        DmaEnd::Memory { at, step: false } => {
+            repeat(&mut data, core.bus.read_value(at, 4)? as u32);
+        }
+        DmaEnd::Data(word) => repeat(&mut data, word),
+        DmaEnd::Gds(offset) => {
+            for (i, chunk) in data.chunks_mut(4).enumerate() {
+                let at = offset.wrapping_add(i as u32 * 4);
+                let word = core.shared.gds.read(at).ok_or_else(|| outside(at))?;
+                chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
+            }
+        }
+        DmaEnd::Nowhere => {}
+    }
+    Ok(data)
+}
+
+fn scatter(core: &Core, destination: DmaEnd, data: &[u8]) -> Result<(), Failed> {
+    match destination {
+        DmaEnd::Memory { at, step: true } => core.bus.write(at, data)?,
+        DmaEnd::Memory { at, step: false } => {
+            // Dword after dword to one address: the last one stays.
+            let last = data.len().saturating_sub(1) / 4 * 4;
+            core.bus.write(at, &data[last..])?;
+        }
+        DmaEnd::Gds(offset) => {
+            for (i, chunk) in data.chunks(4).enumerate() {
+                let at = offset.wrapping_add(i as u32 * 4);
+                let mut word = [0; 4];
+                word[..chunk.len()].copy_from_slice(chunk);
+                if !core.shared.gds.write(at, u32::from_le_bytes(word)) {
+                    return Err(outside(at));
+                }
+            }
+        }
+        DmaEnd::Nowhere | DmaEnd::Data(_) => {}
+    }
+    Ok(())
+}
+
+fn tell(core: &mut Core, queue: &Queue, packet: GpuAddress, dma: &CpDma) {
+    let range = |end| match end {
+        DmaEnd::Memory { at, step: true } => Some(GpuRange::new(at, dma.bytes)),
+        DmaEnd::Memory { at, step: false } => Some(GpuRange::new(at, dma.bytes.min(4))),
+        DmaEnd::Gds(_) | DmaEnd::Data(_) | DmaEnd::Nowhere => None,
+    };
+    let Some(destination) = range(dma.destination) else { return };
+    let source = range(dma.source);
+    remember(core, queue, packet, destination);
+    let queue = queue.id;
+    core.emit(|| Event::Transfer { queue, packet, source, destination });
+}
+
+/// Remembers a transfer that is small enough to be a value.
+pub(crate) fn remember(
+    core: &mut Core,
+    queue: &Queue,
+    packet: GpuAddress,
+    destination: GpuRange,
+) {
+    if destination.len != 4 && destination.len != 8 {
+        return;
+    }
+    if let Ok(value) = core.bus.read_value(destination.start, destination.len as u8) {
+        let by = Writer::Dma(queue.id);
+        let past = PastWrite { by, packet: Some(packet), value, landed: true };
+        core.history.record(destination.start, past);
+    }
+}

@@ -1,0 +1,232 @@
+//! Events, and what they write at the end of the pipe.
+//!
+//! An end-of-pipe event stops no engine. It stands in a line per queue and
+//! takes effect when every dispatch started before it has ended
+//! (`hardware/caches.md` 3): first its cache actions, then its value.
+
+use super::{Exec, Flow, Trouble, field, sync, unsupported};
+use crate::core::Core;
+use crate::fetch::Located;
+use crate::flush::Actions;
+use crate::mem::Access;
+use crate::queue::{Block, EndOfPipe, Flush, Payload, Queue};
+use wavefence_base::stall::PastWrite;
+use wavefence_base::{Event, GpuAddress, SubmitId, Writer};
+use wavefence_pm4::{Field, Ring, data_sel, events, int_sel, sel};
+
+/// EVENT_WRITE.
+pub(super) fn event_write(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
+    let event = field(&p.packet, Field::EventType) as u8;
+    if p.packet.try_get(Field::Addr).is_some() {
+        return Err(unsupported(queue, p, &format!("event {event:#x}: queries")));
+    }
+    match event {
+        events::CS_PARTIAL_FLUSH => Ok(Flow::Block(Block::Shaders(queue.shaders.started))),
+        events::VS_PARTIAL_FLUSH | events::PS_PARTIAL_FLUSH => {
+            if queue.ring == Ring::Compute {
+                return Err(Trouble::command(
+                    "VS and PS partial flushes do not exist on a compute queue",
+                ));
+            }
+            // There are no draws, so there is nothing to wait for.
+            Ok(Flow::Done)
+        }
+        events::CACHE_FLUSH
+        | events::CACHE_FLUSH_AND_INV_EVENT
+        | events::DB_CACHE_FLUSH_AND_INV
+        | events::FLUSH_AND_INV_DB_META
+        | events::FLUSH_AND_INV_CB_META
+        | events::FLUSH_AND_INV_CB_PIXEL_DATA => {
+            let mut actions = Actions::default();
+            actions.event(event);
+            sync::tell(core, queue, p.at, &actions.over(None), false, false);
+            Ok(Flow::Done)
+        }
+        // These order parts of the draw pipeline among themselves.
+        events::CONTEXT_DONE
+        | events::VGT_STREAMOUT_SYNC
+        | events::SO_VGTSTREAMOUT_FLUSH
+        | events::VGT_FLUSH
+        | events::BREAK_BATCH => Ok(Flow::Done),
+        other => Err(unsupported(queue, p, &format!("event {other:#x}"))),
+    }
+}
+
+/// EVENT_WRITE_EOP and RELEASE_MEM.
+pub(super) fn release(queue: &mut Queue, p: &Located) -> Exec {
+    let get = |f| field(&p.packet, f);
+    let flag = |f| p.packet.flag(f);
+    let event = get(Field::EventType) as u8;
+    check_index(event, get(Field::EventIndex) as u8)?;
+    if flag(Field::Execute) || flag(Field::PqExeStatus) {
+        return Err(unsupported(queue, p, "EXECUTE"));
+    }
+    let mut actions = Actions::default();
+    actions.event(event);
+    actions.gcr_release(get(Field::Gcr) as u32);
+    actions.end_of_pipe(
+        flag(Field::Tcl1Action),
+        flag(Field::Tcl1VolAction),
+        flag(Field::TcAction),
+        flag(Field::TcVolAction),
+        flag(Field::TcWbAction),
+    );
+    let payload = payload(queue, p)?;
+    let interrupt = match get(Field::IntSel) as u8 {
+        int_sel::NONE | int_sel::WRITE_AFTER_CONFIRM => false,
+        int_sel::INTERRUPT_ONLY if payload != Payload::None => {
+            return Err(Trouble::command("INT_SEL 1 interrupts only: DATA_SEL must be 0"));
+        }
+        int_sel::INTERRUPT_ONLY | int_sel::INTERRUPT_AFTER_WRITE | int_sel::UNCONDITIONAL => true,
+        other => return Err(unsupported(queue, p, &format!("INT_SEL {other}"))),
+    };
+    let flush = actions.over(None);
+    push(queue, p, flush, payload, interrupt, flag(Field::WaitDma));
+    Ok(Flow::Done)
+}
+
+fn check_index(event: u8, index: u8) -> Result<(), Trouble> {
+    let end = [events::index::END_OF_PIPE, events::index::END_OF_SHADER];
+    if !end.contains(&index) || events::index_of(event) != index {
+        return Err(Trouble::command(format!(
+            "event {event:#x} with index {index} is no end-of-pipe or end-of-shader event"
+        )));
+    }
+    Ok(())
+}
+
+fn payload(queue: &Queue, p: &Located) -> Result<Payload, Trouble> {
+    let get = |f| field(&p.packet, f);
+    Ok(match get(Field::DataSel) as u8 {
+        data_sel::NONE => Payload::None,
+        data_sel::DATA_32 => Payload::Value { value: get(Field::Data) & 0xFFFF_FFFF, bytes: 4 },
+        data_sel::DATA_64 => Payload::Value { value: get(Field::Data), bytes: 8 },
+        data_sel::GPU_CLOCK => Payload::GpuClock,
+        data_sel::SYSTEM_CLOCK => Payload::SystemClock,
+        data_sel::GDS => gds(p),
+        data_sel::ATOMIC_ADD_32 if queue.ring == Ring::Compute => {
+            Payload::Add(get(Field::Data) as u32)
+        }
+        other => return Err(unsupported(queue, p, &format!("DATA_SEL {other}"))),
+    })
+}
+
+/// GDS to memory: offset and number of dwords.
+fn gds(p: &Located) -> Payload {
+    Payload::Gds {
+        offset: field(&p.packet, Field::GdsOffset) as u32,
+        dwords: field(&p.packet, Field::GdsSize) as u32,
+    }
+}
+
+/// EVENT_WRITE_EOS.
+pub(super) fn end_of_shader(queue: &mut Queue, p: &Located) -> Exec {
+    let get = |f| field(&p.packet, f);
+    check_index(get(Field::EventType) as u8, get(Field::EventIndex) as u8)?;
+    let payload = match get(Field::Command) as u8 {
+        sel::eos_command::DATA => Payload::Value { value: get(Field::Data), bytes: 4 },
+        sel::eos_command::GDS => gds(p),
+        other => return Err(unsupported(queue, p, &format!("command {other}"))),
+    };
+    push(queue, p, Flush::default(), payload, false, false);
+    Ok(Flow::Done)
+}
+
+fn push(
+    queue: &mut Queue,
+    p: &Located,
+    flush: Flush,
+    payload: Payload,
+    interrupt: bool,
+    wait_dma: bool,
+) {
+    queue.end_of_pipe.push_back(EndOfPipe {
+        after: queue.shaders.started,
+        packet: p.at,
+        flush,
+        address: GpuAddress(field(&p.packet, Field::Addr)),
+        payload,
+        interrupt,
+        wait_dma,
+    });
+}
+
+/// Lets end-of-pipe events and submissions finish whose work has ended. Gives
+/// the submissions; sets `moved` if anything finished.
+pub(crate) fn retire(core: &mut Core, queue: &mut Queue, moved: &mut bool) -> Vec<SubmitId> {
+    while let Some(event) = queue.end_of_pipe.front() {
+        if !queue.shaders.done(event.after) || event.wait_dma && !queue.cp_dma.is_empty() {
+            break;
+        }
+        if let Some(event) = queue.end_of_pipe.pop_front() {
+            land(core, queue, &event);
+        }
+        *moved = true;
+    }
+    let mut done = Vec::new();
+    while let Some(closing) = queue.closing.front() {
+        let ready = queue.shaders.done(closing.after)
+            && queue.end_of_pipe.is_empty()
+            && queue.cp_dma.is_empty();
+        if !ready {
+            break;
+        }
+        if let Some(closing) = queue.closing.pop_front() {
+            let (submit, queue) = (closing.submit, queue.id);
+            core.emit(|| Event::SubmitDone { submit, queue });
+            done.push(submit);
+        }
+        *moved = true;
+    }
+    done
+}
+
+/// The moment an end-of-pipe event takes effect.
+fn land(core: &mut Core, queue: &Queue, event: &EndOfPipe) {
+    sync::tell(core, queue, event.packet, &event.flush, false, true);
+    let access =
+        Access { what: "end-of-pipe write", queue: Some(queue.id), packet: Some(event.packet) };
+    let by = Writer::Queue(queue.id);
+    let at = event.address;
+    match event.payload {
+        Payload::None => {}
+        Payload::Value { value, bytes } => {
+            core.write(&access, by, at, value, bytes);
+        }
+        Payload::GpuClock => {
+            core.write(&access, by, at, core.shared.clock.gpu(), 8);
+        }
+        Payload::SystemClock => {
+            core.write(&access, by, at, core.shared.clock.system(), 8);
+        }
+        Payload::Gds { offset, dwords } => {
+            for i in 0..dwords {
+                let from = offset.wrapping_add(i).wrapping_mul(4);
+                let Some(word) = core.shared.gds.read(from) else {
+                    let detail = format!("GDS dword {offset} + {i} is outside the data share");
+                    let kind = wavefence_base::FaultKind::BadCommand;
+                    core.packet_fault(kind, queue.id, event.packet, detail);
+                    break;
+                };
+                core.write(&access, by, at.offset(u64::from(i) * 4), u64::from(word), 4);
+            }
+        }
+        Payload::Add(value) => add(core, &access, by, at, value),
+    }
+    if event.interrupt {
+        let (queue, packet) = (queue.id, event.packet);
+        core.emit(|| Event::Interrupt { queue, packet });
+    }
+}
+
+fn add(core: &mut Core, access: &Access<'_>, by: Writer, address: GpuAddress, value: u32) {
+    let sum = |old: u64| u64::from((old as u32).wrapping_add(value));
+    match core.bus.update(address, 4, sum) {
+        Ok(old) => {
+            let (value, packet) = (sum(old), access.packet);
+            core.history.record(address, PastWrite { by, packet, value, landed: true });
+            core.emit(|| Event::ValueWritten { by, packet, address, value, bytes: 4 });
+        }
+        Err(e) => core.refused(access, &e),
+    }
+}

@@ -1,0 +1,163 @@
+//! The prefetch parser of the graphics queue: fetches and decodes, runs what is
+//! its own (`hardware/pm4.md` 6), and hands the rest to the ME.
+
+use super::{access, exec, field, poll, settle, Launch, Polling, Trouble};
+use crate::core::Core;
+use crate::fetch::{Fetched, Located};
+use crate::queue::{Item, Queue};
+use wavefence_pm4::{Field, Kind, Packet, marker::Marker, sel};
+
+/// One step. True if anything moved.
+pub(super) fn step(core: &mut Core, queue: &mut Queue) -> bool {
+    if let Some((located, block)) = queue.pfp.blocked.take() {
+        match poll(core, queue, &located, block) {
+            Polling::Over => return true,
+            Polling::Waiting(block, moved) => {
+                queue.pfp.blocked = Some((located, block));
+                return moved;
+            }
+            Polling::Again => {
+                let result = exec::execute(core, queue, &located, "pfp");
+                queue.pfp.blocked = settle(core, queue, located, result, "pfp");
+                return queue.pfp.blocked.is_none();
+            }
+        }
+    }
+    let full = match core.lead {
+        0 => !queue.micro_engine_idle(),
+        lead => queue.fifo.len() >= lead,
+    };
+    if full || queue.halted || core.ending.is_some() {
+        return false;
+    }
+    match queue.fetch.next(core, queue.id, queue.ring) {
+        Fetched::Packet(located) => take(core, queue, located),
+        Fetched::SubmitEnd(submit) => queue.fifo.push_back(Item::SubmitEnd(submit)),
+        Fetched::Empty => return false,
+        Fetched::Bad => queue.halted = true,
+    }
+    true
+}
+
+fn take(core: &mut Core, queue: &mut Queue, located: Box<Located>) {
+    if located.packet.predicate() && queue.prefetch.skipping {
+        return;
+    }
+    match share(&located.packet) {
+        Share::Drop => {}
+        Share::MicroEngine => queue.fifo.push_back(Item::Packet(located)),
+        Share::Prefetch => {
+            core.take_packet(queue.id, "pfp", located.at, located.packet.name());
+            let result = exec::execute(core, queue, &located, "pfp");
+            queue.pfp.blocked = settle(core, queue, located, result, "pfp");
+        }
+        Share::Arguments => {
+            core.take_packet(queue.id, "pfp", located.at, located.packet.name());
+            match read_arguments(core, queue, &located) {
+                Ok(launch) => queue.fifo.push_back(Item::Launch(launch)),
+                Err(trouble) => {
+                    queue.pfp.blocked = settle(core, queue, located, Err(trouble), "pfp");
+                }
+            }
+        }
+    }
+}
+
+/// Reads the arguments of an indirect dispatch from the SET_BASE base.
+fn read_arguments(core: &mut Core, queue: &Queue, located: &Located) -> Result<Launch, Trouble> {
+    let offset = field(&located.packet, Field::DataOffset);
+    let at = queue.prefetch.indirect_base.offset(offset);
+    let access = access(queue, located);
+    let dims = std::array::from_fn(|i| core.read(&access, at.offset(i as u64 * 4), 4) as u32);
+    let initiator = field(&located.packet, Field::Initiator) as u32;
+    Ok(Launch { packet: located.at, initiator, dims })
+}
+
+/// Who runs a packet.
+enum Share {
+    /// Nobody: filler.
+    Drop,
+    /// The PFP.
+    Prefetch,
+    /// The PFP reads the arguments, the ME launches.
+    Arguments,
+    /// The ME.
+    MicroEngine,
+}
+
+fn share(packet: &Packet) -> Share {
+    let by = |on_pfp: bool| if on_pfp { Share::Prefetch } else { Share::MicroEngine };
+    let engine = field(packet, Field::Engine);
+    match packet.kind() {
+        Kind::Filler => Share::Drop,
+        Kind::Nop => {
+            if Marker::decode(packet).is_some() {
+                Share::MicroEngine
+            } else {
+                Share::Drop
+            }
+        }
+        Kind::DispatchIndirect => Share::Arguments,
+        Kind::SetBase
+        | Kind::SetPredication
+        | Kind::CondExec
+        | Kind::IndirectBuffer
+        | Kind::CondIndirectBuffer
+        | Kind::IndirectBufferConst
+        | Kind::PfpSyncMe
+        | Kind::Rewind
+        | Kind::IndexBase
+        | Kind::IndexBufferSize
+        | Kind::IndexType
+        | Kind::NumInstances => Share::Prefetch,
+        Kind::WriteData | Kind::CopyData | Kind::AtomicMem | Kind::WaitRegMem | Kind::WaitRegMem64 => {
+            by(engine == u64::from(sel::engine::PFP))
+        }
+        Kind::DmaData => by(engine == u64::from(sel::dma_engine::PFP)),
+        Kind::AcquireMem | Kind::SurfaceSync => by(engine == u64::from(sel::acquire_engine::PFP)),
+        Kind::ClearState
+        | Kind::DispatchDirect
+        | Kind::DrawIndirect
+        | Kind::DrawIndexIndirect
+        | Kind::DrawIndex2
+        | Kind::ContextControl
+        | Kind::DrawIndirectMulti
+        | Kind::DrawIndexAuto
+        | Kind::DrawIndexOffset2
+        | Kind::DrawIndexIndirectMulti
+        | Kind::DrawIndirectCountMulti
+        | Kind::DrawIndexIndirectCountMulti
+        | Kind::CpDma
+        | Kind::EventWrite
+        | Kind::EventWriteEop
+        | Kind::EventWriteEos
+        | Kind::ReleaseMem
+        | Kind::SetConfigReg
+        | Kind::SetContextReg
+        | Kind::SetShReg
+        | Kind::SetUconfigReg
+        | Kind::SetUconfigRegIndex
+        | Kind::SetShRegIndex
+        | Kind::Type0
+        | Kind::SdmaNop
+        | Kind::SdmaCopyLinear
+        | Kind::SdmaCopyBroadcast
+        | Kind::SdmaWriteLinear
+        | Kind::SdmaIndirect
+        | Kind::SdmaFence
+        | Kind::SdmaFence64
+        | Kind::SdmaTrap
+        | Kind::SdmaSemaphore
+        | Kind::SdmaPollRegMem
+        | Kind::SdmaPollMem64
+        | Kind::SdmaCondExe
+        | Kind::SdmaAtomic
+        | Kind::SdmaConstantFill
+        | Kind::SdmaTimestampSet
+        | Kind::SdmaTimestampGet
+        | Kind::SdmaTimestamp
+        | Kind::SdmaSrbmWrite
+        | Kind::SdmaGcrReq
+        | Kind::SdmaDummyTrap => Share::MicroEngine,
+    }
+}

@@ -1,0 +1,345 @@
+//! The fast run: thread groups on host threads.
+//!
+//! The calling thread steps the engines and, when they cannot go on, runs groups
+//! itself; small dispatches never leave it. Large ones wake workers, which take
+//! chunks of groups. A wait is looked at again after every task and every time
+//! a worker hands one back. A group whose budget ends in a loop is put aside and
+//! others run, so a group that spins on memory holds nobody up.
+
+use crate::core::{Core, Shared};
+use crate::cu::capacity;
+use crate::dispatch::Dispatch;
+use crate::group::{Group, Progress, WaveFault, Worker, take_ordered_ids};
+use crate::model::Engines;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use wavefence_base::{Profile, SubmitId};
+
+/// Instructions a wave may take before others of its group run.
+const SLICE: u64 = 1 << 16;
+
+/// Slices a group may take before it is put aside.
+const ROUNDS: u32 = 64;
+
+/// Groups that make it worth waking other threads.
+const WAKE_AT: u64 = 4;
+
+/// Groups of one task of a worker, and of the calling thread, which has engines
+/// to look after.
+const CHUNK: u64 = 64;
+const OWN_CHUNK: u64 = 4;
+
+/// Steps of the engines before a task is run in between.
+const ENGINE_ROUNDS: u32 = 64;
+
+/// How long the calling thread sleeps at most before it polls again.
+const PARK: Duration = Duration::from_millis(1);
+
+/// A dispatch whose groups have not all ended.
+struct Active {
+    dispatch: Arc<Dispatch>,
+    next: u64,
+    ended: u64,
+    /// Groups in some thread's hands.
+    out: u64,
+    /// Groups put aside.
+    parked: VecDeque<Group>,
+    /// Groups that may be started and not ended.
+    capacity: u64,
+    /// Parked groups and new ones take turns.
+    parked_next: bool,
+}
+
+#[derive(Default)]
+struct State {
+    active: Vec<Active>,
+    ended: Vec<Arc<Dispatch>>,
+    faults: Vec<WaveFault>,
+    /// Tasks in workers' hands.
+    running: usize,
+    closing: bool,
+}
+
+/// Shader work shared by the threads of a fast run.
+pub(crate) struct Pool {
+    state: Mutex<State>,
+    /// Something to do.
+    wake: Condvar,
+    /// A worker handed something back.
+    back: Condvar,
+    threads: usize,
+    profile: Profile,
+    /// Workers between runs; the first one is the calling thread's.
+    idle: Mutex<Vec<Worker>>,
+}
+
+/// Work for one thread.
+enum Task {
+    Fresh { dispatch: Arc<Dispatch>, first: u64, count: u64, ordered: u64 },
+    Parked(Group),
+}
+
+impl Task {
+    fn dispatch(&self) -> &Arc<Dispatch> {
+        match self {
+            Self::Fresh { dispatch, .. } => dispatch,
+            Self::Parked(group) => &group.dispatch,
+        }
+    }
+
+    fn groups(&self) -> u64 {
+        match self {
+            Self::Fresh { count, .. } => *count,
+            Self::Parked(_) => 1,
+        }
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(threads: usize, profile: Profile) -> Self {
+        Self {
+            state: Mutex::default(),
+            wake: Condvar::new(),
+            back: Condvar::new(),
+            threads: threads.max(1),
+            profile,
+            idle: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn worker(&self, shared: &Arc<Shared>) -> Worker {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.pop().unwrap_or_else(|| Worker::new(shared.clone()))
+    }
+
+    fn give_worker(&self, worker: Worker) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+    }
+
+    /// Takes dispatches up; true if they are worth other threads.
+    fn start(&self, dispatches: Vec<Arc<Dispatch>>) -> bool {
+        let mut state = self.lock();
+        let mut large = false;
+        for dispatch in dispatches {
+            large |= dispatch.total >= WAKE_AT;
+            state.active.push(Active {
+                capacity: capacity(&self.profile, &dispatch).max(1),
+                dispatch,
+                next: 0,
+                ended: 0,
+                out: 0,
+                parked: VecDeque::new(),
+                parked_next: false,
+            });
+        }
+        large
+    }
+
+    /// Something to run, of at most `most` groups.
+    fn take(&self, state: &mut State, most: u64) -> Option<Task> {
+        let mut seen = Vec::new();
+        for active in &mut state.active {
+            let queue = active.dispatch.queue;
+            let older = seen.contains(&queue);
+            if active.next < active.dispatch.total {
+                seen.push(queue);
+            }
+            if let Some(task) = active.take(self.threads, most, older) {
+                active.out += task.groups();
+                return Some(task);
+            }
+        }
+        None
+    }
+
+    /// Runs a task and hands its groups back.
+    fn run_task(&self, worker: &mut Worker, task: Task) {
+        let dispatch = task.dispatch().clone();
+        let groups = task.groups();
+        let mut ended = 0;
+        let mut parked = Vec::new();
+        let mut go = |worker: &mut Worker, mut group: Group| {
+            match group.run(worker, SLICE, ROUNDS) {
+                Progress::Ended => {
+                    ended += 1;
+                    group.recycle(worker);
+                }
+                Progress::Ran | Progress::Stuck => parked.push(group),
+            }
+        };
+        match task {
+            Task::Parked(group) => go(worker, group),
+            Task::Fresh { dispatch, first, count, ordered } => {
+                for launch in first..first + count {
+                    let group = Group::start(worker, &dispatch, launch, ordered, 0);
+                    go(worker, group);
+                }
+            }
+        }
+        let mut state = self.lock();
+        state.faults.append(&mut worker.faults);
+        let Some(at) = state.active.iter().position(|a| a.dispatch.id == dispatch.id) else {
+            return;
+        };
+        let active = &mut state.active[at];
+        active.out -= groups;
+        active.ended += ended;
+        active.parked.extend(parked);
+        if active.ended == dispatch.total {
+            state.active.remove(at);
+            state.ended.push(dispatch);
+        }
+    }
+
+    /// A worker thread.
+    fn serve(&self, shared: &Arc<Shared>) {
+        let mut worker = self.worker(shared);
+        let mut state = self.lock();
+        while !state.closing {
+            let Some(task) = self.take(&mut state, CHUNK) else {
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            state.running += 1;
+            drop(state);
+            self.run_task(&mut worker, task);
+            state = self.lock();
+            state.running -= 1;
+            self.back.notify_one();
+        }
+        drop(state);
+        self.give_worker(worker);
+    }
+
+    /// The groups that cannot go on, for a report.
+    pub(crate) fn for_each_parked(&self, mut see: impl FnMut(&Group)) {
+        for active in &self.lock().active {
+            active.parked.iter().for_each(&mut see);
+        }
+    }
+}
+
+impl Active {
+    fn take(&mut self, threads: usize, most: u64, older: bool) -> Option<Task> {
+        self.parked_next = !self.parked_next;
+        if self.parked_next {
+            self.take_parked().or_else(|| self.take_fresh(threads, most, older))
+        } else {
+            self.take_fresh(threads, most, older).or_else(|| self.take_parked())
+        }
+    }
+
+    fn take_parked(&mut self) -> Option<Task> {
+        let at = self.parked.iter().position(Group::may_run)?;
+        self.parked.remove(at).map(Task::Parked)
+    }
+
+    fn take_fresh(&mut self, threads: usize, most: u64, older: bool) -> Option<Task> {
+        let left = self.dispatch.total - self.next;
+        let room = self.capacity.saturating_sub(self.out + self.parked.len() as u64);
+        if older || left == 0 || room == 0 {
+            return None;
+        }
+        // Ordered ids are handed out group by group, in launch order.
+        let most = if self.dispatch.ordered.is_some() { 1 } else { most };
+        let share = (self.dispatch.total / (threads as u64 * 8)).max(1);
+        let count = share.min(most).min(left).min(room);
+        let first = self.next;
+        let ordered = take_ordered_ids(&self.dispatch, first);
+        self.next += count;
+        Some(Task::Fresh { dispatch: self.dispatch.clone(), first, count, ordered })
+    }
+}
+
+/// Runs until nothing moves or the run must end. Gives the submissions done.
+pub(crate) fn run(core: &mut Core, engines: &mut Engines, pool: &Pool) -> Vec<SubmitId> {
+    let shared = core.shared.clone();
+    let mut worker = pool.worker(&shared);
+    pool.lock().closing = false;
+    let done = std::thread::scope(|scope| {
+        // Threads are started when the first large dispatch asks for them.
+        let mut started = 1;
+        let mut help = || {
+            while started < pool.threads {
+                started += 1;
+                scope.spawn(|| pool.serve(&shared));
+            }
+            pool.wake.notify_all();
+        };
+        let done = control(core, engines, pool, &mut worker, &mut help);
+        pool.lock().closing = true;
+        pool.wake.notify_all();
+        done
+    });
+    pool.give_worker(worker);
+    // Tasks that were running while the run ended.
+    let mut done = done;
+    done.extend(absorb(core, engines, pool).1);
+    done
+}
+
+/// The calling thread's loop.
+fn control(
+    core: &mut Core,
+    engines: &mut Engines,
+    pool: &Pool,
+    worker: &mut Worker,
+    help: &mut dyn FnMut(),
+) -> Vec<SubmitId> {
+    let mut done = Vec::new();
+    if pool.lock().active.iter().any(|a| a.dispatch.total >= WAKE_AT) {
+        help();
+    }
+    while core.ending.is_none() {
+        let mut moved = false;
+        for _ in 0..ENGINE_ROUNDS {
+            let mut round = engines.step(core);
+            if !core.started.is_empty() && pool.start(std::mem::take(&mut core.started)) {
+                help();
+            }
+            let (absorbed, submits) = absorb(core, engines, pool);
+            done.extend(submits);
+            round |= absorbed;
+            moved |= round;
+            if !round || core.ending.is_some() {
+                break;
+            }
+        }
+        let mut state = pool.lock();
+        if core.shared.exhausted() && !state.active.is_empty() {
+            let looping = state.active.iter().flat_map(|a| &a.parked).next();
+            core.out_of_instructions(looping);
+            break;
+        }
+        if let Some(task) = pool.take(&mut state, OWN_CHUNK) {
+            drop(state);
+            pool.run_task(worker, task);
+        } else if !moved {
+            if state.running == 0 && state.ended.is_empty() {
+                break;
+            }
+            if state.ended.is_empty() {
+                // Woken by a worker, or after a while to look at waits again.
+                drop(pool.back.wait_timeout(state, PARK));
+            }
+        }
+    }
+    done
+}
+
+/// Takes up what ended, then the ends of pipes.
+fn absorb(core: &mut Core, engines: &mut Engines, pool: &Pool) -> (bool, Vec<SubmitId>) {
+    let (ended, faults) = {
+        let mut state = pool.lock();
+        (std::mem::take(&mut state.ended), std::mem::take(&mut state.faults))
+    };
+    core.wave_faults(faults);
+    engines.ended(core, &ended);
+    let (retired, submits) = engines.retire(core);
+    (retired || !ended.is_empty(), submits)
+}

@@ -1,0 +1,378 @@
+//! One thread group on a compute unit: its waves, its shared memory, barriers
+//! and ordered turns. Runs on whichever host thread holds it.
+
+use crate::core::Shared;
+use crate::dispatch::{Dispatch, Ordered};
+use crate::mem::WavePort;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use wavefence_base::{FaultKind, WaveSize};
+use wavefence_memory::{AccessErrorKind, MissOp, MissRecord};
+use wavefence_shader::ir::AtomicOp;
+use wavefence_wave::exec::{Env, Launch, Services, Stop, Wave};
+
+/// Something a wave did wrong; becomes a fault where the device is at hand.
+pub(crate) struct WaveFault {
+    /// The dispatch it belongs to.
+    pub(crate) dispatch: Arc<Dispatch>,
+    /// Group.
+    pub(crate) group: [u32; 3],
+    /// Wave in the group.
+    pub(crate) wave: u32,
+    /// What.
+    pub(crate) what: WaveTrouble,
+}
+
+/// What a wave did wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum WaveTrouble {
+    /// An access that hit nothing or read-only memory.
+    Miss(MissRecord),
+    /// A barrier that not all came to.
+    Barrier {
+        /// Source line index.
+        loc: u32,
+        /// True if lanes of one wave parted, false if other waves had ended.
+        lanes: bool,
+    },
+}
+
+/// What one host thread needs to run groups; re-used from group to group.
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    port: WavePort,
+    waves: BTreeMap<(u32, bool), Vec<Box<dyn Wave>>>,
+    lds: Vec<Vec<u32>>,
+    /// Faults of the groups run since they were last taken.
+    pub(crate) faults: Vec<WaveFault>,
+}
+
+impl Worker {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let port = WavePort::new(&shared.space);
+        Self { shared, port, waves: BTreeMap::new(), lds: Vec::new(), faults: Vec::new() }
+    }
+
+    fn pool(&mut self, dispatch: &Dispatch) -> &mut Vec<Box<dyn Wave>> {
+        let wide = dispatch.wave_size() == WaveSize::W64;
+        self.waves.entry((dispatch.kernel.0, wide)).or_default()
+    }
+}
+
+/// Where a wave stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    Ready,
+    Barrier { loc: u32 },
+    Ordered { epoch: u64 },
+    Ended,
+}
+
+struct Slot {
+    wave: Box<dyn Wave>,
+    at: At,
+    ordered_id: Option<u64>,
+    operations: u32,
+    passed: bool,
+    /// Source line index of the loop in which its budget last ended.
+    looping: u32,
+}
+
+/// What a group did with its slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Every wave ended.
+    Ended,
+    /// Some wave ran.
+    Ran,
+    /// No wave could run.
+    Stuck,
+}
+
+/// A resident group.
+pub(crate) struct Group {
+    pub(crate) dispatch: Arc<Dispatch>,
+    /// The group's id.
+    pub(crate) id: [u32; 3],
+    /// Compute unit it sits on (model run).
+    pub(crate) cu: usize,
+    slots: Vec<Slot>,
+    lds: Vec<u32>,
+    /// Waves that have not passed the group's ordered turn on.
+    turn_holders: u32,
+}
+
+impl Group {
+    /// Starts the `launch`-th group of a dispatch; `ordered` is the first
+    /// ordered id of its waves.
+    pub(crate) fn start(
+        worker: &mut Worker,
+        dispatch: &Arc<Dispatch>,
+        launch: u64,
+        ordered: u64,
+        cu: usize,
+    ) -> Self {
+        worker.port.refresh();
+        let linear = dispatch.order.linear(launch, dispatch.total);
+        let (id, threads) = dispatch.grid.group(linear);
+        let count = dispatch.waves(threads);
+        let words = dispatch.lds_bytes().div_ceil(4) as usize;
+        let mut lds = worker.lds.pop().unwrap_or_default();
+        lds.clear();
+        lds.resize(words, 0);
+        let mut slots = Vec::with_capacity(count as usize);
+        for index in 0..count {
+            let pooled = worker.pool(dispatch).pop();
+            let mut wave = pooled.unwrap_or_else(|| dispatch.program.new_wave());
+            let ordered_id = dispatch.ordered.as_ref().map(|o| {
+                if o.per_group { ordered } else { ordered + u64::from(index) }
+            });
+            let launch = Launch { group: id, threads, wave: index, ordered_id };
+            wave.start(&dispatch.exec, &launch, worker.port.as_port());
+            let slot =
+                Slot { wave, at: At::Ready, ordered_id, operations: 0, passed: false, looping: 0 };
+            slots.push(slot);
+            worker.collect_misses(dispatch, id, index);
+        }
+        Self { dispatch: dispatch.clone(), id, cu, slots, lds, turn_holders: count }
+    }
+
+    /// Number of waves.
+    pub(crate) fn waves(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// Lets every wave that can run take up to `budget` instructions, up to
+    /// `rounds` times.
+    pub(crate) fn run(&mut self, worker: &mut Worker, budget: u64, rounds: u32) -> Progress {
+        let mut ran = false;
+        for _ in 0..rounds {
+            let mut moved = false;
+            for index in 0..self.slots.len() {
+                if self.can_run(index) {
+                    moved |= self.run_wave(worker, index, budget);
+                }
+            }
+            moved |= self.release_barrier(worker);
+            ran |= moved;
+            if self.slots.iter().all(|s| s.at == At::Ended) {
+                return Progress::Ended;
+            }
+            if !moved || worker.shared.exhausted() {
+                break;
+            }
+        }
+        if ran { Progress::Ran } else { Progress::Stuck }
+    }
+
+    fn can_run(&self, index: usize) -> bool {
+        match self.slots[index].at {
+            At::Ready => true,
+            At::Barrier { .. } | At::Ended => false,
+            // The first look at a moved turn; equal epochs mean no change.
+            At::Ordered { epoch } => {
+                self.dispatch.ordered.as_ref().is_some_and(|o| o.epoch() != epoch)
+            }
+        }
+    }
+
+    /// Runs one wave until it stops; true if it got further.
+    fn run_wave(&mut self, worker: &mut Worker, index: usize, budget: u64) -> bool {
+        let dispatch = self.dispatch.clone();
+        let slot = &mut self.slots[index];
+        let given = budget.min(worker.shared.instructions());
+        let mut left = given;
+        // Read before running: a turn that moves meanwhile is seen as moved.
+        let epoch = dispatch.ordered.as_ref().map_or(0, Ordered::epoch);
+        let mut services = WaveServices {
+            shared: &worker.shared,
+            ordered: dispatch.ordered.as_ref(),
+            operations: 0,
+        };
+        let stop = slot.wave.run(&mut Env {
+            port: worker.port.as_port(),
+            lds: &mut self.lds,
+            services: &mut services,
+            budget: &mut left,
+        });
+        let operations = services.operations;
+        slot.operations += operations;
+        let used = given.saturating_sub(left);
+        worker.shared.spend(used);
+        worker.shared.clock.advance(1);
+        worker.collect_misses(&dispatch, self.id, index as u32);
+        let moved = used > 0 || operations > 0;
+        match stop {
+            Stop::End => slot.at = At::Ended,
+            Stop::Barrier { divergent, loc } => {
+                slot.at = At::Barrier { loc };
+                if divergent {
+                    self.barrier_fault(worker, index, loc, true);
+                }
+            }
+            Stop::Ordered => slot.at = At::Ordered { epoch },
+            Stop::Budget { loc } => {
+                slot.at = At::Ready;
+                slot.looping = loc;
+            }
+        }
+        self.pass_turn(index);
+        moved || stop != Stop::Ordered
+    }
+
+    /// Passes the ordered turn on if the wave has no more use for it.
+    fn pass_turn(&mut self, index: usize) {
+        let Some(ordered) = &self.dispatch.ordered else { return };
+        let slot = &mut self.slots[index];
+        let Some(id) = slot.ordered_id else { return };
+        let all_done = ordered.operations.is_some_and(|n| slot.operations >= n);
+        if slot.passed || !(all_done || slot.at == At::Ended) {
+            return;
+        }
+        slot.passed = true;
+        self.turn_holders -= 1;
+        if !ordered.per_group || self.turn_holders == 0 {
+            ordered.pass(id);
+        }
+    }
+
+    /// Lets waves go on if every wave that has not ended is at a barrier.
+    fn release_barrier(&mut self, worker: &mut Worker) -> bool {
+        let waiting = |s: &Slot| matches!(s.at, At::Barrier { .. });
+        let any = self.slots.iter().any(waiting);
+        if !any || !self.slots.iter().all(|s| waiting(s) || s.at == At::Ended) {
+            return false;
+        }
+        if self.slots.iter().any(|s| s.at == At::Ended)
+            && let Some(index) = self.slots.iter().position(waiting)
+            && let At::Barrier { loc } = self.slots[index].at
+        {
+            self.barrier_fault(worker, index, loc, false);
+        }
+        for slot in self.slots.iter_mut().filter(|s| waiting(s)) {
+            slot.at = At::Ready;
+        }
+        true
+    }
+
+    fn barrier_fault(&self, worker: &mut Worker, index: usize, loc: u32, lanes: bool) {
+        worker.faults.push(WaveFault {
+            dispatch: self.dispatch.clone(),
+            group: self.id,
+            wave: index as u32,
+            what: WaveTrouble::Barrier { loc, lanes },
+        });
+    }
+
+    /// The first wave that has not ended, and what it stands at.
+    pub(crate) fn standing(&self) -> Option<(u32, Standing)> {
+        self.slots.iter().enumerate().find_map(|(i, slot)| {
+            let at = match slot.at {
+                At::Ready => Standing::Loop { loc: slot.looping },
+                At::Barrier { loc } => Standing::Barrier { loc },
+                At::Ordered { .. } => Standing::Ordered { id: slot.ordered_id.unwrap_or(0) },
+                At::Ended => return None,
+            };
+            Some((i as u32, at))
+        })
+    }
+
+    /// True if a turn has moved since a wave of this group last looked.
+    pub(crate) fn may_run(&self) -> bool {
+        (0..self.slots.len()).any(|i| self.can_run(i))
+    }
+
+    /// Gives its waves and memory back for the next group.
+    pub(crate) fn recycle(mut self, worker: &mut Worker) {
+        let pool = worker.pool(&self.dispatch);
+        pool.extend(self.slots.drain(..).map(|s| s.wave));
+        worker.lds.push(std::mem::take(&mut self.lds));
+    }
+}
+
+/// Where a wave stands that cannot go on, or has not ended when a budget does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Running, last seen in the loop at that source line.
+    Loop {
+        /// Source line index, 0 if none.
+        loc: u32,
+    },
+    /// At a group barrier.
+    Barrier {
+        /// Source line index.
+        loc: u32,
+    },
+    /// Before its ordered turn.
+    Ordered {
+        /// Its id.
+        id: u64,
+    },
+}
+
+impl Worker {
+    fn collect_misses(&mut self, dispatch: &Arc<Dispatch>, group: [u32; 3], wave: u32) {
+        for miss in self.port.take_misses() {
+            let what = WaveTrouble::Miss(miss);
+            self.faults.push(WaveFault { dispatch: dispatch.clone(), group, wave, what });
+        }
+    }
+}
+
+impl WaveTrouble {
+    /// The kind of fault it is.
+    pub(crate) fn kind(&self) -> FaultKind {
+        match self {
+            Self::Miss(m) if m.kind == AccessErrorKind::ReadOnly => FaultKind::WriteReadOnly,
+            Self::Miss(m) => match m.op {
+                MissOp::Load | MissOp::Scalar => FaultKind::ReadUnmapped,
+                MissOp::Store | MissOp::Atomic => FaultKind::WriteUnmapped,
+            },
+            Self::Barrier { .. } => FaultKind::BarrierDivergence,
+        }
+    }
+}
+
+/// What the device lends a wave while it runs.
+struct WaveServices<'a> {
+    shared: &'a Shared,
+    ordered: Option<&'a Ordered>,
+    operations: u32,
+}
+
+impl Services for WaveServices<'_> {
+    fn ordered_add(&mut self, id: u64, counter: u32, sum: u32) -> Option<u32> {
+        // A kernel with ordered operations is not started without ids.
+        let ordered = self.ordered?;
+        let gds = &self.shared.gds;
+        let old = ordered.in_turn(id, || {
+            let offset = counter.checked_mul(4)?;
+            gds.read(offset).map(|_| gds.atomic(AtomicOp::Add, offset, sum, 0))
+        })?;
+        self.operations += 1;
+        // A counter outside the data share reads as 0, as the share itself does.
+        Some(old.unwrap_or(0))
+    }
+
+    fn gds(&mut self, op: AtomicOp, offset: u32, value: u32, compare: u32) -> u32 {
+        self.shared.gds.atomic(op, offset, value, compare)
+    }
+
+    fn clock(&mut self) -> u64 {
+        self.shared.clock.gpu()
+    }
+}
+
+/// Ordered ids for the next group of `dispatch`; call in launch order.
+pub(crate) fn take_ordered_ids(dispatch: &Dispatch, launch: u64) -> u64 {
+    match &dispatch.ordered {
+        None => 0,
+        Some(o) if o.per_group => launch,
+        Some(_) => {
+            let linear = dispatch.order.linear(launch, dispatch.total);
+            let waves = dispatch.waves(dispatch.grid.group(linear).1);
+            dispatch.next_ordered.fetch_add(u64::from(waves), Ordering::SeqCst)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The one place where this crate reaches memory: engines by address, waves by
+//! port. A cache hierarchy goes under these calls.
+
+use std::sync::Arc;
+use wavefence_base::{FaultKind, GpuAddress, QueueId};
+use wavefence_memory::port::Port;
+use wavefence_memory::{AccessError, AccessErrorKind, AddressSpace, CoherentPort, MissRecord};
+
+/// On whose behalf an engine accesses memory, for reports.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access<'a> {
+    /// The packet's name, or another word for what it is.
+    pub(crate) what: &'a str,
+    /// The queue.
+    pub(crate) queue: Option<QueueId>,
+    /// The packet.
+    pub(crate) packet: Option<GpuAddress>,
+}
+
+/// The engines' way to memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Bus {
+    space: Arc<AddressSpace>,
+}
+
+impl Bus {
+    pub(crate) fn new(space: Arc<AddressSpace>) -> Self {
+        Self { space }
+    }
+
+    /// A value of 4 or 8 bytes.
+    pub(crate) fn read_value(&self, at: GpuAddress, bytes: u8) -> Result<u64, AccessError> {
+        if bytes == 8 {
+            self.space.gpu().read_u64(at)
+        } else {
+            self.space.gpu().read_u32(at).map(u64::from)
+        }
+    }
+
+    /// Writes a value of 4 or 8 bytes.
+    pub(crate) fn write_value(
+        &self,
+        at: GpuAddress,
+        value: u64,
+        bytes: u8,
+    ) -> Result<(), AccessError> {
+        if bytes == 8 {
+            self.space.gpu().write_u64(at, value)
+        } else {
+            self.space.gpu().write_u32(at, value as u32)
+        }
+    }
+
+    /// Up to `count` words; fewer where memory ends.
+    pub(crate) fn read_words(&self, at: GpuAddress, count: u64) -> Vec<u32> {
+        let mut bytes = vec![0; count as usize * 4];
+        if let Err(e) = self.space.gpu().read(at, &mut bytes) {
+            bytes.truncate((e.at.0 - at.0) as usize / 4 * 4);
+            if self.space.gpu().read(at, &mut bytes).is_err() {
+                bytes.clear();
+            }
+        }
+        bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
+    }
+
+    /// Reads bytes.
+    pub(crate) fn read(&self, at: GpuAddress, out: &mut [u8]) -> Result<(), AccessError> {
+        self.space.gpu().read(at, out)
+    }
+
+    /// Writes bytes.
+    pub(crate) fn write(&self, at: GpuAddress, data: &[u8]) -> Result<(), AccessError> {
+        self.space.gpu().write(at, data)
+    }
+
+    /// Copies bytes.
+    pub(crate) fn copy(
+        &self,
+        from: GpuAddress,
+        to: GpuAddress,
+        bytes: u64,
+    ) -> Result<(), AccessError> {
+        self.space.gpu().copy(from, to, bytes)
+    }
+
+    /// Fills with a dword, its low byte first.
+    pub(crate) fn fill(&self, at: GpuAddress, bytes: u64, value: u32) -> Result<(), AccessError> {
+        self.space.gpu().fill(at, bytes, value)
+    }
+
+    /// Read-modify-write of 4 or 8 bytes; gives the old value. `update` may be
+    /// called more than once.
+    pub(crate) fn update(
+        &self,
+        at: GpuAddress,
+        bytes: u8,
+        update: impl Fn(u64) -> u64,
+    ) -> Result<u64, AccessError> {
+        use wavefence_memory::port::Atomic::CompareExchange;
+        let gpu = self.space.gpu();
+        let mut old = self.read_value(at, bytes)?;
+        loop {
+            let new = update(old);
+            let seen = if bytes == 8 {
+                gpu.atomic_u64(CompareExchange, at, new, old)?
+            } else {
+                u64::from(gpu.atomic_u32(CompareExchange, at, new as u32, old as u32)?)
+            };
+            if seen == old {
+                return Ok(old);
+            }
+            old = seen;
+        }
+    }
+
+    /// Name of the allocation at an address, and the offset in it.
+    pub(crate) fn describe(&self, at: GpuAddress) -> Option<(String, u64)> {
+        self.space.describe(at)
+    }
+}
+
+/// The kind of fault that a refused access is.
+pub(crate) fn fault_kind(error: &AccessError) -> FaultKind {
+    match error.kind {
+        AccessErrorKind::Unmapped | AccessErrorKind::Freed if error.write => {
+            FaultKind::WriteUnmapped
+        }
+        AccessErrorKind::Unmapped | AccessErrorKind::Freed => FaultKind::ReadUnmapped,
+        AccessErrorKind::ReadOnly => FaultKind::WriteReadOnly,
+        AccessErrorKind::Misaligned => FaultKind::BadCommand,
+    }
+}
+
+/// What became of a refused access.
+pub(crate) fn effect(error: &AccessError) -> &'static str {
+    if error.write { "it was dropped" } else { "it gave 0" }
+}
+
+/// A wave's way to memory on one host thread.
+pub(crate) struct WavePort {
+    port: CoherentPort,
+}
+
+impl WavePort {
+    pub(crate) fn new(space: &Arc<AddressSpace>) -> Self {
+        Self { port: CoherentPort::new(space.clone()) }
+    }
+
+    /// The port itself.
+    pub(crate) fn as_port(&mut self) -> &mut dyn Port {
+        &mut self.port
+    }
+
+    /// Takes up allocations and frees made since.
+    pub(crate) fn refresh(&mut self) {
+        self.port.refresh();
+    }
+
+    /// Accesses that hit nothing or read-only memory since the last call.
+    pub(crate) fn take_misses(&mut self) -> Vec<MissRecord> {
+        if self.port.has_misses() { self.port.take_misses() } else { Vec::new() }
+    }
+}

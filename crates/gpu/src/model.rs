@@ -1,0 +1,200 @@
+//! The model run: one thread, turns in one order.
+//!
+//! A turn is: one step of every engine, one copy of every CP DMA engine, up to
+//! [`LAUNCHES`] new groups, one slice of every resident wave, then the ends of
+//! pipes. Queues stand in the order they were opened; the queues of a compute
+//! pipe share one engine and take turns at it.
+
+use crate::core::{Core, Shared};
+use crate::cp::{self, dma, event};
+use crate::cu::ComputeUnits;
+use crate::desc::QueueKind;
+use crate::dispatch::Dispatch;
+use crate::group::{Group, Progress, Worker, take_ordered_ids};
+use crate::queue::Queue;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wavefence_base::{Event, Profile, SubmitId};
+
+/// Groups that start in one turn: one per shader array at most. Assumed.
+const LAUNCHES: usize = 4;
+
+/// Instructions a wave may take in one turn.
+const SLICE: u64 = 1024;
+
+/// A dispatch whose groups have not all ended.
+pub(crate) struct Active {
+    pub(crate) dispatch: Arc<Dispatch>,
+    /// Groups started.
+    pub(crate) next: u64,
+    /// Groups ended.
+    pub(crate) ended: u64,
+}
+
+/// The shader work of a model run.
+pub(crate) struct ModelWork {
+    pub(crate) active: Vec<Active>,
+    pub(crate) resident: Vec<Group>,
+    units: ComputeUnits,
+    worker: Worker,
+}
+
+impl ModelWork {
+    pub(crate) fn new(profile: &Profile, shared: Arc<Shared>) -> Self {
+        Self {
+            active: Vec::new(),
+            resident: Vec::new(),
+            units: ComputeUnits::new(profile),
+            worker: Worker::new(shared),
+        }
+    }
+
+    /// One turn of the shaders. Gives what ended; true if anything moved.
+    pub(crate) fn turn(&mut self, core: &mut Core) -> (bool, Vec<Arc<Dispatch>>) {
+        for dispatch in core.started.drain(..) {
+            self.active.push(Active { dispatch, next: 0, ended: 0 });
+        }
+        let mut moved = false;
+        for _ in 0..LAUNCHES {
+            if core.ending.is_some() || !self.launch_one(core) {
+                break;
+            }
+            moved = true;
+        }
+        let mut ended = Vec::new();
+        let mut index = 0;
+        while index < self.resident.len() {
+            match self.resident[index].run(&mut self.worker, SLICE, 1) {
+                Progress::Ran => moved = true,
+                Progress::Stuck => {}
+                Progress::Ended => {
+                    moved = true;
+                    let group = self.resident.remove(index);
+                    ended.extend(self.end_group(core, group));
+                    continue;
+                }
+            }
+            index += 1;
+        }
+        core.wave_faults(std::mem::take(&mut self.worker.faults));
+        (moved, ended)
+    }
+
+    /// Starts the next group of the first dispatch that has room. Dispatches of
+    /// one queue start their groups one dispatch after the other.
+    fn launch_one(&mut self, core: &mut Core) -> bool {
+        let mut seen = Vec::new();
+        for active in &mut self.active {
+            let dispatch = &active.dispatch;
+            if active.next == dispatch.total || seen.contains(&dispatch.queue) {
+                continue;
+            }
+            seen.push(dispatch.queue);
+            let Some(cu) = self.units.take(dispatch) else { continue };
+            let ordered = take_ordered_ids(dispatch, active.next);
+            let group = Group::start(&mut self.worker, dispatch, active.next, ordered, cu);
+            active.next += 1;
+            let (dispatch, id, waves) = (dispatch.id, group.id, group.waves());
+            core.emit(|| Event::GroupBegin { dispatch, group: id, waves });
+            self.resident.push(group);
+            return true;
+        }
+        false
+    }
+
+    fn end_group(&mut self, core: &mut Core, group: Group) -> Option<Arc<Dispatch>> {
+        let dispatch = group.dispatch.clone();
+        core.emit(|| Event::GroupEnd { dispatch: dispatch.id, group: group.id });
+        self.units.give(group.cu, &dispatch);
+        group.recycle(&mut self.worker);
+        let at = self.active.iter().position(|a| a.dispatch.id == dispatch.id)?;
+        self.active[at].ended += 1;
+        if self.active[at].ended < dispatch.total {
+            return None;
+        }
+        self.active.remove(at);
+        Some(dispatch)
+    }
+}
+
+/// The queues and whose turn it is on the compute pipes.
+#[derive(Default)]
+pub(crate) struct Engines {
+    pub(crate) queues: Vec<Queue>,
+    turns: BTreeMap<u32, usize>,
+}
+
+impl Engines {
+    /// One step of every engine. True if anything moved.
+    pub(crate) fn step(&mut self, core: &mut Core) -> bool {
+        let mut moved = false;
+        let mut pipes: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (index, queue) in self.queues.iter_mut().enumerate() {
+            match queue.kind {
+                QueueKind::Compute { pipe, .. } => pipes.entry(pipe).or_default().push(index),
+                QueueKind::Graphics | QueueKind::Dma { .. } => moved |= cp::step(core, queue),
+            }
+        }
+        for (pipe, members) in pipes {
+            moved |= self.step_pipe(core, pipe, &members);
+        }
+        for queue in &mut self.queues {
+            moved |= dma::step(core, queue);
+        }
+        moved
+    }
+
+    /// One step of a MEC: the first of its queues, after the one served last,
+    /// that can move.
+    fn step_pipe(&mut self, core: &mut Core, pipe: u32, members: &[usize]) -> bool {
+        let turn = self.turns.entry(pipe).or_default();
+        for offset in 0..members.len() {
+            let at = (*turn + offset) % members.len();
+            if cp::step(core, &mut self.queues[members[at]]) {
+                *turn = (at + 1) % members.len();
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes note of dispatches that ended.
+    pub(crate) fn ended(&mut self, core: &mut Core, dispatches: &[Arc<Dispatch>]) {
+        for dispatch in dispatches {
+            core.emit(|| Event::DispatchEnd { dispatch: dispatch.id });
+            self.queues[dispatch.queue.index()].shaders.end(dispatch.seq);
+        }
+    }
+
+    /// Lets end-of-pipe events and submissions finish.
+    pub(crate) fn retire(&mut self, core: &mut Core) -> (bool, Vec<SubmitId>) {
+        let mut moved = false;
+        let mut done = Vec::new();
+        for queue in &mut self.queues {
+            done.extend(event::retire(core, queue, &mut moved));
+        }
+        (moved, done)
+    }
+}
+
+/// Runs until nothing moves or the run must end. Gives the submissions done.
+pub(crate) fn run(core: &mut Core, engines: &mut Engines, work: &mut ModelWork) -> Vec<SubmitId> {
+    let mut done = Vec::new();
+    while core.ending.is_none() {
+        let mut moved = engines.step(core);
+        let (worked, ended) = work.turn(core);
+        moved |= worked;
+        engines.ended(core, &ended);
+        let (retired, submits) = engines.retire(core);
+        moved |= retired;
+        done.extend(submits);
+        if core.shared.exhausted() && !work.active.is_empty() {
+            let looping = work.resident.iter().find(|g| g.standing().is_some());
+            core.out_of_instructions(looping);
+        }
+        if !moved {
+            break;
+        }
+    }
+    done
+}
