@@ -29,7 +29,7 @@ pub struct Place {
 }
 
 /// What the guest did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
     /// A read outside every live allocation; it gave 0.

@@ -7,7 +7,7 @@ use crate::desc::{DeviceDesc, Limits, Outcome};
 use crate::dispatch::Dispatch;
 use crate::faults::Faults;
 use crate::gds::Gds;
-use crate::group::{WaveFault, WaveTrouble};
+use crate::group::{Group, Standing, WaveFault, WaveTrouble};
 use crate::history::History;
 use crate::mem::{Access, Bus, effect, fault_kind};
 use std::sync::Arc;
@@ -273,10 +273,44 @@ impl Core {
         Fault { kind: fault.what.kind(), place, address, bytes, count, detail }
     }
 
+    /// The instruction budget ended while `group` (if any) was running.
+    pub(crate) fn out_of_instructions(&mut self, group: Option<&Group>) {
+        let mut what = "the budget of wave instructions ended".to_string();
+        if let Some(group) = group
+            && let Some((wave, standing)) = group.standing()
+        {
+            let d = &group.dispatch;
+            what += &format!(
+                " with wave {wave} of group {:?} of {} (packet {} on {}) {}",
+                group.id,
+                d.id,
+                d.packet,
+                d.queue,
+                standing_text(d, standing)
+            );
+        }
+        self.limit(Limit::budget(what));
+    }
+
     /// The next dispatch's number.
     pub(crate) fn new_dispatch(&mut self) -> DispatchId {
         let id = DispatchId(self.next_dispatch);
         self.next_dispatch += 1;
         id
+    }
+}
+
+/// Where a wave stands, in words.
+pub(crate) fn standing_text(dispatch: &Dispatch, standing: Standing) -> String {
+    let kernel = dispatch.program.kernel();
+    let name = &kernel.entry;
+    let at = |loc| kernel.line(Loc(loc)).map_or(String::new(), |l| format!(" at {l}"));
+    match standing {
+        Standing::Loop { loc: 0 } => format!("running `{name}`"),
+        Standing::Loop { loc } => format!("in a loop of `{name}`{}", at(loc)),
+        Standing::Barrier { loc } => format!("at a barrier of `{name}`{}", at(loc)),
+        Standing::Ordered { id } => {
+            format!("waiting in `{name}` for its ordered turn, id {id}")
+        }
     }
 }

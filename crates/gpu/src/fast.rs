@@ -189,6 +189,9 @@ impl Pool {
         let active = &mut state.active[at];
         active.out -= groups;
         active.ended += ended;
+        if !parked.is_empty() {
+            self.wake.notify_one();
+        }
         active.parked.extend(parked);
         if active.ended == dispatch.total {
             state.active.remove(at);

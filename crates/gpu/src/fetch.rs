@@ -60,11 +60,6 @@ impl Fetcher {
         Self { ring, frames: Vec::new() }
     }
 
-    /// True if there is nothing to fetch.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.frames.iter().all(|f| f.left == 0) && self.ring.is_empty()
-    }
-
     /// The next packet, or what stands there instead.
     pub(crate) fn next(&mut self, core: &mut Core, queue: QueueId, ring: Ring) -> Fetched {
         while self.frames.last().is_some_and(|f| f.left == 0) {

@@ -41,6 +41,9 @@ mod sdma;
 mod stall;
 mod wait;
 
+#[cfg(test)]
+mod tests;
+
 pub use clock::{GPU_CLOCK_ORIGIN, SYSTEM_CLOCK_ORIGIN};
 pub use code::{CODE_ALIGNMENT, LoadedKernel};
 pub use desc::{DeviceDesc, Limits, Outcome, QueueKind, RunMode};

@@ -235,14 +235,10 @@ impl Queue {
         self.me.blocked.is_none() && self.fifo.is_empty()
     }
 
-    /// True if nothing is left to fetch, run or finish.
-    pub(crate) fn idle(&self) -> bool {
-        self.fetch.is_empty()
-            && self.pfp.blocked.is_none()
-            && self.micro_engine_idle()
-            && self.end_of_pipe.is_empty()
-            && self.cp_dma.is_empty()
-            && self.closing.is_empty()
+    /// True if an engine stands at a packet. Where nothing moves, that is a
+    /// hang; all else that is unfinished then follows from one.
+    pub(crate) fn held(&self) -> bool {
+        self.pfp.blocked.is_some() || self.me.blocked.is_some()
     }
 }
 

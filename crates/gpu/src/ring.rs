@@ -1,6 +1,7 @@
 //! A queue's ring: a buffer in GPU memory that the host appends to by moving
 //! the write pointer, and the queue reads up to there.
 
+use crate::fetch::Frame;
 use wavefence_base::{GpuAddress, GpuRange, Generation, Limit, SubmitId};
 use wavefence_pm4::{Field, Kind, Packet, Ring};
 
@@ -42,9 +43,15 @@ impl RingBuffer {
         (filled > 0).then(|| (self.address(self.read), filled.min(to_end)))
     }
 
-    /// True if every packet was read and every submission told as finished.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.read == self.write && self.submits.is_empty()
+    /// What was not read, oldest first: one piece, or two where it wraps.
+    pub(crate) fn unread(&self) -> Vec<Frame> {
+        let Some((at, first)) = self.head() else { return Vec::new() };
+        let mut frames = vec![Frame { at, left: first }];
+        let rest = self.write - self.read - first;
+        if rest > 0 {
+            frames.push(Frame { at: self.range.start, left: rest });
+        }
+        frames
     }
 
     /// Moves the read pointer.

@@ -71,6 +71,16 @@ pub(crate) fn execute(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
             cp::sync::tell(core, queue, p.at, &actions.over(range), false, false);
             Ok(Flow::Done)
         }
+        Kind::SdmaCopyTiled
+        | Kind::SdmaCopyTiledBroadcast
+        | Kind::SdmaCopyStructure
+        | Kind::SdmaCopyLinearWindow
+        | Kind::SdmaCopyTiledWindow
+        | Kind::SdmaCopyTiledToTiled
+        | Kind::SdmaWriteTiled
+        | Kind::SdmaPtePde
+        | Kind::SdmaPreExe
+        | Kind::SdmaGpuvmInv => Err(unsupported(queue, p, "this operation")),
         Kind::SdmaSemaphore => Err(unsupported(queue, p, "semaphores")),
         Kind::SdmaSrbmWrite => Err(Trouble::command("registers of the bus are privileged")),
         // The decoder gives none of these on a DMA queue.
@@ -120,6 +130,7 @@ pub(crate) fn execute(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
         | Kind::DrawIndirectCountMulti
         | Kind::DrawIndexIndirectCountMulti
         | Kind::Type0
+        | Kind::WaitForWriteConfirm
         | Kind::Filler => Err(Trouble::command("this ring does not read it")),
     }
 }

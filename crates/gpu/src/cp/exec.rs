@@ -44,6 +44,7 @@ pub(crate) fn execute(
         Kind::CondIndirectBuffer => buffer::cond_indirect_buffer(core, queue, p),
         Kind::Rewind => buffer::rewind(p),
         Kind::PfpSyncMe => Ok(Flow::Block(Block::MicroEngine)),
+        Kind::WaitForWriteConfirm => Ok(Flow::Block(Block::EndOfPipe)),
         Kind::WriteData => data::write_data(core, queue, p),
         Kind::CopyData => data::copy_data(core, queue, p),
         Kind::AtomicMem => data::atomic_mem(core, queue, p),
@@ -88,6 +89,16 @@ pub(crate) fn execute(
         | Kind::SdmaTimestamp
         | Kind::SdmaSrbmWrite
         | Kind::SdmaGcrReq
+        | Kind::SdmaCopyTiled
+        | Kind::SdmaCopyTiledBroadcast
+        | Kind::SdmaCopyStructure
+        | Kind::SdmaCopyLinearWindow
+        | Kind::SdmaCopyTiledWindow
+        | Kind::SdmaCopyTiledToTiled
+        | Kind::SdmaWriteTiled
+        | Kind::SdmaPtePde
+        | Kind::SdmaPreExe
+        | Kind::SdmaGpuvmInv
         | Kind::SdmaDummyTrap => Err(Trouble::command("this ring does not read it")),
     }
 }

@@ -158,6 +158,17 @@ fn share(packet: &Packet) -> Share {
         | Kind::SdmaTimestamp
         | Kind::SdmaSrbmWrite
         | Kind::SdmaGcrReq
+        | Kind::WaitForWriteConfirm
+        | Kind::SdmaCopyTiled
+        | Kind::SdmaCopyTiledBroadcast
+        | Kind::SdmaCopyStructure
+        | Kind::SdmaCopyLinearWindow
+        | Kind::SdmaCopyTiledWindow
+        | Kind::SdmaCopyTiledToTiled
+        | Kind::SdmaWriteTiled
+        | Kind::SdmaPtePde
+        | Kind::SdmaPreExe
+        | Kind::SdmaGpuvmInv
         | Kind::SdmaDummyTrap => Share::MicroEngine,
     }
 }

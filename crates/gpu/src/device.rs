@@ -1,0 +1,269 @@
+//! The device as the API layer sees it.
+
+use crate::clock::Clock;
+use crate::code::{CODE_ALIGNMENT, LoadedKernel, code_object};
+use crate::core::Core;
+use crate::desc::{DeviceDesc, Outcome, QueueKind, RunMode};
+use crate::fast::{self, Pool};
+use crate::model::{self, Engines, ModelWork};
+use crate::queue::Queue;
+use crate::ring::{RING_BYTES, RingBuffer};
+use crate::stall;
+use std::fmt;
+use std::sync::Arc;
+use wavefence_base::stall::PastWrite;
+use wavefence_base::{
+    Event, Fault, GpuAddress, GpuRange, Limit, Observer, Profile, QueueId, SubmitId, Writer,
+};
+use wavefence_memory::{AccessError, AddressSpace, AllocationDesc, AllocationError};
+use wavefence_shader::ir::Kernel;
+
+/// The shader work, by mode.
+enum Work {
+    Model(Box<ModelWork>),
+    Fast(Pool),
+}
+
+/// One GPU: memory, queues, and what they have in flight.
+pub struct Device {
+    core: Core,
+    engines: Engines,
+    work: Work,
+    space: Arc<AddressSpace>,
+    /// By submission: true once done.
+    submits: Vec<bool>,
+    /// A run ended for good.
+    over: Option<Outcome>,
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device")
+            .field("profile", &self.core.profile.name)
+            .field("queues", &self.engines.queues.len())
+            .field("submits", &self.submits.len())
+            .finish_non_exhaustive()
+    }
+}
+
+fn allocation_limit(error: &AllocationError) -> Limit {
+    match error {
+        AllocationError::Limit(limit) => limit.clone(),
+        other => Limit::memory(other.to_string()),
+    }
+}
+
+impl Device {
+    /// A device with empty memory and no queue.
+    pub fn new(desc: DeviceDesc) -> Self {
+        let space = Arc::new(AddressSpace::new(&desc.profile));
+        let mode = desc.mode;
+        let profile = desc.profile.clone();
+        let core = Core::new(desc, space.clone());
+        let work = match mode {
+            RunMode::Model => {
+                Work::Model(Box::new(ModelWork::new(&profile, core.shared.clone())))
+            }
+            RunMode::Fast { threads } => Work::Fast(Pool::new(threads, profile)),
+        };
+        let engines = Engines::default();
+        Self { core, engines, work, space, submits: Vec::new(), over: None }
+    }
+
+    /// The profile it was made from.
+    pub fn profile(&self) -> &Profile {
+        &self.core.profile
+    }
+
+    /// Its memory: allocate and free here.
+    pub fn memory(&self) -> &Arc<AddressSpace> {
+        &self.space
+    }
+
+    /// Adds an observer; it hears what happens from now on. In a fast run it is
+    /// told of no thread groups.
+    pub fn add_observer(&mut self, observer: Box<dyn Observer>) {
+        self.core.observe(observer);
+    }
+
+    /// Opens a hardware queue.
+    ///
+    /// # Errors
+    /// If the profile has no such queue, it is open already, or there is no
+    /// memory for its ring.
+    pub fn open_queue(&mut self, kind: QueueKind) -> Result<QueueId, Limit> {
+        self.check_kind(kind)?;
+        let id = QueueId(self.engines.queues.len() as u32);
+        let name = format!("ring of {id} ({kind})");
+        let ring = self
+            .space
+            .allocate(AllocationDesc::new(name, RING_BYTES))
+            .map_err(|e| allocation_limit(&e))?;
+        self.engines.queues.push(Queue::new(id, kind, RingBuffer::new(ring.range)));
+        Ok(id)
+    }
+
+    fn check_kind(&self, kind: QueueKind) -> Result<(), Limit> {
+        let profile = &self.core.profile;
+        let missing = match kind {
+            QueueKind::Graphics => None,
+            QueueKind::Compute { pipe, queue } => {
+                let counts = profile.compute_queues.value;
+                let there = counts.get(pipe as usize).is_some_and(|&n| queue < n);
+                (!there).then(|| format!("its compute pipes have {counts:?} queues"))
+            }
+            QueueKind::Dma { engine } => {
+                let count = profile.dma_engines.value;
+                (engine >= count).then(|| format!("it has {count} DMA engines"))
+            }
+        };
+        if let Some(why) = missing {
+            return Err(Limit::unsupported(format!(
+                "{} has no {kind} queue: {why}",
+                profile.name
+            )));
+        }
+        if self.engines.queues.iter().any(|q| q.kind == kind) {
+            return Err(Limit::unsupported(format!("the {kind} queue is open already")));
+        }
+        Ok(())
+    }
+
+    /// The kind of an open queue, `None` if there is no such queue.
+    pub fn queue_kind(&self, queue: QueueId) -> Option<QueueKind> {
+        self.engines.queues.get(queue.index()).map(|q| q.kind)
+    }
+
+    /// Writes a kernel's code object into GPU memory, as the host does, and keeps
+    /// which kernel it is. The address goes into COMPUTE_PGM shifted right by 8.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn load_kernel(&mut self, kernel: Arc<Kernel>) -> Result<LoadedKernel, Limit> {
+        let id = self.core.kernels.add(kernel.clone());
+        let code = code_object(&kernel, id);
+        let mut desc = AllocationDesc::new(format!("code of `{}`", kernel.entry), code.len() as u64);
+        desc.alignment = CODE_ALIGNMENT;
+        let allocation = self.space.allocate(desc).map_err(|e| allocation_limit(&e))?;
+        let at = allocation.range.start;
+        self.host_write(at, &code).map_err(|e| Limit::memory(e.to_string()))?;
+        Ok(LoadedKernel { id, code: at })
+    }
+
+    /// Hands a command buffer to a queue: writes the packet that runs it into
+    /// the queue's ring and moves the write pointer. Nothing runs before
+    /// [`Device::run`].
+    ///
+    /// # Errors
+    /// If there is no such queue, the buffer cannot be named in the packet
+    /// (alignment, length), or the ring is full.
+    pub fn submit(&mut self, queue: QueueId, buffer: GpuRange) -> Result<SubmitId, Limit> {
+        let generation = self.core.generation;
+        let Some(q) = self.engines.queues.get_mut(queue.index()) else {
+            return Err(Limit::unsupported(format!("there is no {queue} on this device")));
+        };
+        let pieces = q.fetch.ring.append(buffer, generation, q.ring)?;
+        for (at, words) in &pieces {
+            let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            let written = self.space.host().write(*at, &bytes);
+            written.map_err(|e| Limit::memory(format!("the ring of {queue} is gone: {e}")))?;
+        }
+        let submit = SubmitId(self.submits.len() as u32);
+        q.fetch.ring.commit(&pieces, submit);
+        self.submits.push(false);
+        self.core.emit(|| Event::Submit { submit, queue, buffer });
+        Ok(submit)
+    }
+
+    /// True once every packet of a submission was executed and its work is done.
+    pub fn submit_done(&self, submit: SubmitId) -> bool {
+        self.submits.get(submit.index()).copied().unwrap_or(false)
+    }
+
+    /// Runs until everything is done, nothing can move, or a limit is met.
+    pub fn run(&mut self) -> Outcome {
+        if let Some(over) = &self.over {
+            return over.clone();
+        }
+        let done = match &mut self.work {
+            Work::Model(work) => model::run(&mut self.core, &mut self.engines, work),
+            Work::Fast(pool) => fast::run(&mut self.core, &mut self.engines, pool),
+        };
+        for submit in done {
+            self.submits[submit.index()] = true;
+        }
+        if let Some(ending) = self.core.ending.clone() {
+            self.over = Some(ending.clone());
+            return ending;
+        }
+        let mut stuck = Vec::new();
+        match &self.work {
+            Work::Model(work) => stuck.extend(work.resident.iter().filter_map(stall::stuck_work)),
+            Work::Fast(pool) => pool.for_each_parked(|g| stuck.extend(stall::stuck_work(g))),
+        }
+        let queues = &self.engines.queues;
+        let held = queues.iter().any(Queue::held);
+        if !held && stuck.is_empty() {
+            return Outcome::Idle;
+        }
+        Outcome::Blocked(stall::explain(&mut self.core, queues, stuck))
+    }
+
+    /// Faults so far, one per place, in the order of their first occurrence.
+    pub fn faults(&self) -> &[Fault] {
+        self.core.faults.list()
+    }
+
+    /// Writes memory as the host.
+    ///
+    /// # Errors
+    /// If the bytes do not all lie in live allocations; nothing was written.
+    pub fn host_write(&mut self, at: GpuAddress, bytes: &[u8]) -> Result<(), AccessError> {
+        self.space.host().write(at, bytes)?;
+        let value = match *bytes {
+            [a, b, c, d] => Some(u64::from(u32::from_le_bytes([a, b, c, d]))),
+            [a, b, c, d, e, f, g, h] => Some(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
+            [..] => None,
+        };
+        if let Some(value) = value {
+            let past = PastWrite { by: Writer::Host, packet: None, value, landed: true };
+            self.core.history.record(at, past);
+        }
+        let range = GpuRange::new(at, bytes.len() as u64);
+        self.core.emit(|| Event::HostWrite { range });
+        Ok(())
+    }
+
+    /// Reads memory as the host.
+    ///
+    /// # Errors
+    /// If the bytes do not all lie in live allocations; `out` is unchanged.
+    pub fn host_read(&self, at: GpuAddress, out: &mut [u8]) -> Result<(), AccessError> {
+        self.space.host().read(at, out)
+    }
+
+    /// The dword of the global data share at byte `offset`; `None` outside it.
+    /// Ordered append counter `n` is its dword `n`.
+    pub fn gds_read(&self, offset: u32) -> Option<u32> {
+        self.core.shared.gds.read(offset)
+    }
+
+    /// Writes a dword of the global data share as the host; false outside it.
+    pub fn gds_write(&mut self, offset: u32, value: u32) -> bool {
+        self.core.shared.gds.write(offset, value)
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.core.shared.clock
+    }
+
+    /// What a GPU timestamp would read now.
+    pub fn gpu_clock(&self) -> u64 {
+        self.clock().gpu()
+    }
+
+    /// What a system timestamp would read now.
+    pub fn system_clock(&self) -> u64 {
+        self.clock().system()
+    }
+}

@@ -1,0 +1,235 @@
+//! Packets that have not run and what they would write, for explaining a hang.
+
+use crate::core::Core;
+use crate::cp::field;
+use crate::fetch::{Frame, Located, read_packet};
+use crate::queue::{DmaEnd, Item, Payload, Queue};
+use std::collections::BTreeSet;
+use wavefence_base::stall::PendingWrite;
+use wavefence_base::{GpuAddress, GpuRange};
+use wavefence_pm4::{Field, Kind, Packet, data_sel, sel};
+
+/// Packets looked at per queue; a command buffer that chains to itself has no
+/// end.
+const MOST: usize = 1 << 20;
+
+/// What a write that has not run would leave.
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    /// Bytes from the beginning of the range.
+    Bytes(Vec<u8>),
+    /// One dword over and over.
+    Pattern(u32),
+    /// Only known when it runs.
+    Unknown,
+}
+
+impl Value {
+    /// The value of `bytes` bytes at `offset`, if it is known.
+    fn at(&self, offset: u64, bytes: u8) -> Option<u64> {
+        let mut out = [0; 8];
+        for (i, byte) in out.iter_mut().take(usize::from(bytes)).enumerate() {
+            let at = offset as usize + i;
+            *byte = match self {
+                Self::Bytes(data) => *data.get(at)?,
+                Self::Pattern(word) => word.to_le_bytes()[at % 4],
+                Self::Unknown => return None,
+            };
+        }
+        Some(u64::from_le_bytes(out))
+    }
+}
+
+struct Write {
+    range: GpuRange,
+    value: Value,
+}
+
+/// Every write to `[address, address + bytes)` that `queue` has not done yet, in
+/// its order.
+pub(crate) fn pending(
+    core: &mut Core,
+    queue: &Queue,
+    address: GpuAddress,
+    bytes: u8,
+) -> Vec<PendingWrite> {
+    let mut scan = Scan { queue, wanted: GpuRange::new(address, u64::from(bytes)), found: vec![] };
+    for event in &queue.end_of_pipe {
+        let value = match event.payload {
+            Payload::None => continue,
+            Payload::Value { value, bytes } => known(value, u64::from(bytes)),
+            Payload::GpuClock | Payload::SystemClock => (8, Value::Unknown),
+            Payload::Gds { dwords, .. } => (u64::from(dwords) * 4, Value::Unknown),
+            Payload::Add(_) => (4, Value::Unknown),
+        };
+        scan.see(event.packet, write(event.address, value));
+    }
+    for dma in &queue.cp_dma {
+        if let DmaEnd::Memory { at, .. } = dma.destination {
+            scan.see(dma.packet, write(at, (dma.bytes, Value::Unknown)));
+        }
+    }
+    for seat in [&queue.me, &queue.pfp] {
+        if let Some((located, _)) = &seat.blocked {
+            scan.packet(located);
+        }
+    }
+    for item in &queue.fifo {
+        match item {
+            Item::Packet(located) => scan.packet(located),
+            Item::Launch(_) | Item::SubmitEnd(_) => {}
+        }
+    }
+    if !queue.halted {
+        scan.ahead(core);
+    }
+    scan.found
+}
+
+struct Scan<'a> {
+    queue: &'a Queue,
+    wanted: GpuRange,
+    found: Vec<PendingWrite>,
+}
+
+impl Scan<'_> {
+    fn see(&mut self, packet: GpuAddress, write: Write) {
+        if !write.range.overlaps(self.wanted) {
+            return;
+        }
+        let inside = write.range.contains(self.wanted.start, self.wanted.len);
+        let offset = self.wanted.start.0.wrapping_sub(write.range.start.0);
+        let value = inside.then(|| write.value.at(offset, self.wanted.len as u8)).flatten();
+        self.found.push(PendingWrite { queue: self.queue.id, packet, value });
+    }
+
+    fn packet(&mut self, located: &Located) {
+        for write in writes(&located.packet) {
+            self.see(located.at, write);
+        }
+    }
+
+    /// What was not fetched: the open command buffers, then the ring.
+    fn ahead(&mut self, core: &mut Core) {
+        let mut left = MOST;
+        let mut visited = BTreeSet::new();
+        let mut frames: Vec<Frame> = Vec::new();
+        frames.extend(self.queue.fetch.ring.unread().into_iter().rev());
+        frames.extend(&self.queue.fetch.frames);
+        while let Some(mut frame) = frames.pop() {
+            while frame.left > 0 && left > 0 {
+                left -= 1;
+                // A word that is no packet ends this buffer here as it will there.
+                let Ok(packet) = read_packet(core, frame, self.queue.ring) else { break };
+                let located = Located { packet, at: frame.at };
+                let dwords = located.packet.len_dwords() as u64;
+                frame.at = frame.at.offset(dwords * 4);
+                frame.left = frame.left.saturating_sub(dwords);
+                self.packet(&located);
+                let called: Vec<_> = buffers(&located.packet)
+                    .into_iter()
+                    .filter(|f| visited.insert((located.at, f.at)))
+                    .collect();
+                if called.is_empty() {
+                    continue;
+                }
+                if !located.packet.flag(Field::Chain) {
+                    frames.push(frame);
+                }
+                frames.extend(called.into_iter().rev());
+                frame.left = 0;
+            }
+        }
+    }
+}
+
+fn known(value: u64, bytes: u64) -> (u64, Value) {
+    (bytes, Value::Bytes(value.to_le_bytes()[..bytes as usize].to_vec()))
+}
+
+fn write(at: GpuAddress, (len, value): (u64, Value)) -> Write {
+    Write { range: GpuRange::new(at, len), value }
+}
+
+fn words(body: &[u32]) -> (u64, Value) {
+    (body.len() as u64 * 4, Value::Bytes(body.iter().flat_map(|w| w.to_le_bytes()).collect()))
+}
+
+/// Command buffers that a packet runs.
+fn buffers(p: &Packet) -> Vec<Frame> {
+    let frame = |at, size| Frame { at: GpuAddress(field(p, at)), left: field(p, size) };
+    match p.kind() {
+        Kind::IndirectBuffer | Kind::SdmaIndirect => vec![frame(Field::Addr, Field::IbSize)],
+        Kind::CondIndirectBuffer => vec![
+            frame(Field::ThenAddr, Field::IbSize),
+            frame(Field::ElseAddr, Field::ElseSize),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+/// What a packet writes to memory.
+fn writes(p: &Packet) -> Vec<Write> {
+    let get = |f| field(p, f);
+    let at = |f| GpuAddress(get(f));
+    match p.kind() {
+        Kind::EventWriteEop | Kind::ReleaseMem => {
+            let value = match get(Field::DataSel) as u8 {
+                data_sel::NONE => return Vec::new(),
+                data_sel::DATA_32 => known(get(Field::Data), 4),
+                data_sel::DATA_64 => known(get(Field::Data), 8),
+                data_sel::GDS => (get(Field::GdsSize) * 4, Value::Unknown),
+                data_sel::ATOMIC_ADD_32 => (4, Value::Unknown),
+                _ => (8, Value::Unknown),
+            };
+            vec![write(at(Field::Addr), value)]
+        }
+        Kind::EventWriteEos => {
+            let value = match get(Field::Command) as u8 {
+                sel::eos_command::DATA => known(get(Field::Data), 4),
+                _ => (get(Field::GdsSize) * 4, Value::Unknown),
+            };
+            vec![write(at(Field::Addr), value)]
+        }
+        Kind::WriteData if p.try_get(Field::Addr).is_some() => {
+            vec![write(at(Field::Addr), words(p.body()))]
+        }
+        Kind::CopyData if p.try_get(Field::Dst).is_some() => {
+            let bytes = if get(Field::CountSel) == 1 { 8 } else { 4 };
+            let value = match p.try_get(Field::Data) {
+                Some(data) => known(data, bytes),
+                None => (bytes, Value::Unknown),
+            };
+            vec![write(at(Field::Dst), value)]
+        }
+        Kind::DmaData if p.try_get(Field::Dst).is_some() => {
+            let value = match p.try_get(Field::Data) {
+                Some(data) => Value::Pattern(data as u32),
+                None => Value::Unknown,
+            };
+            vec![write(at(Field::Dst), (get(Field::ByteCount), value))]
+        }
+        Kind::AtomicMem | Kind::SdmaAtomic => vec![write(at(Field::Addr), (8, Value::Unknown))],
+        Kind::SdmaFence => vec![write(at(Field::Addr), known(get(Field::Data), 4))],
+        Kind::SdmaFence64 => vec![write(at(Field::Addr), known(get(Field::Data), 8))],
+        Kind::SdmaTimestamp | Kind::SdmaTimestampGet => {
+            vec![write(at(Field::Addr), (8, Value::Unknown))]
+        }
+        Kind::SdmaWriteLinear => vec![write(at(Field::Dst), words(p.body()))],
+        Kind::SdmaCopyLinear => {
+            vec![write(at(Field::Dst), (get(Field::ByteCount), Value::Unknown))]
+        }
+        Kind::SdmaCopyBroadcast => [Field::Dst, Field::SecondDst]
+            .map(|f| write(at(f), (get(Field::ByteCount), Value::Unknown)))
+            .into(),
+        Kind::SdmaConstantFill => {
+            let data = get(Field::Data) as u32;
+            let pattern = match get(Field::FillSize) as u8 {
+                sel::fill_size::BYTE => (data & 0xFF) * 0x0101_0101,
+                _ => data,
+            };
+            vec![write(at(Field::Dst), (get(Field::ByteCount), Value::Pattern(pattern)))]
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,246 @@
+//! An executor whose kernels are small functions, chosen by entry name, so that
+//! these tests need no interpreter. `table` of the dispatch is the address the
+//! function works on.
+
+use std::sync::Arc;
+use wavefence_base::{GpuAddress, LaneMask, Limit, WaveSize};
+use wavefence_memory::port::{Access, Atomic, Lanes, Path, Port};
+use wavefence_shader::ir::{
+    AtomicOp, Inst, Kernel, Loc, Reg, SourceLoc, Stmt, Uses, WaveRule,
+};
+use wavefence_wave::exec::{Dispatch, Env, Executor, Launch, Program, Stop, Wave};
+
+/// The executor.
+pub(crate) fn executor() -> Arc<dyn Executor> {
+    Arc::new(Fake)
+}
+
+/// A kernel of `statements` statements that does nothing.
+pub(crate) fn kernel(statements: usize) -> Arc<Kernel> {
+    let body = vec![Stmt::Return; statements];
+    Arc::new(Kernel { body, ..named("nop", [1, 1, 1]) })
+}
+
+/// A kernel by name; see [`run`] for the names.
+pub(crate) fn named(entry: &str, group_size: [u32; 3]) -> Kernel {
+    let ordered = entry.starts_with("ordered");
+    let add = Inst::OrderedAdd { dst: Reg(0), counter: Reg(0), value: Reg(0) };
+    Kernel {
+        entry: entry.into(),
+        group_size,
+        wave: WaveRule::Wave64,
+        resources: Vec::new(),
+        lds_bytes: 0,
+        scratch_bytes: 0,
+        regs: Vec::new(),
+        constants: Vec::new(),
+        body: if ordered { vec![Stmt::Inst(add, Loc::NONE)] } else { Vec::new() },
+        locs: vec![
+            SourceLoc { file: 0, line: 0, column: 0 },
+            SourceLoc { file: 0, line: 7, column: 1 },
+        ],
+        files: vec!["fake.hlsl".into()],
+        uses: Uses { ordered_append: ordered, ..Uses::default() },
+    }
+}
+
+struct Fake;
+
+impl Executor for Fake {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    fn prepare(&self, kernel: &Arc<Kernel>, size: WaveSize) -> Result<Arc<dyn Program>, Limit> {
+        Ok(Arc::new(FakeProgram { kernel: kernel.clone(), size }))
+    }
+}
+
+struct FakeProgram {
+    kernel: Arc<Kernel>,
+    size: WaveSize,
+}
+
+impl Program for FakeProgram {
+    fn kernel(&self) -> &Arc<Kernel> {
+        &self.kernel
+    }
+
+    fn wave_size(&self) -> WaveSize {
+        self.size
+    }
+
+    fn new_wave(&self) -> Box<dyn Wave> {
+        Box::new(FakeWave {
+            entry: self.kernel.entry.clone(),
+            size: self.size,
+            dispatch: Dispatch { groups: [0; 3], table: GpuAddress(0), user_data: [0; 14] },
+            launch: Launch { group: [0; 3], threads: [0; 3], wave: 0, ordered_id: None },
+            step: 0,
+        })
+    }
+}
+
+struct FakeWave {
+    entry: String,
+    size: WaveSize,
+    dispatch: Dispatch,
+    launch: Launch,
+    step: u32,
+}
+
+impl Wave for FakeWave {
+    fn start(&mut self, dispatch: &Dispatch, launch: &Launch, _port: &mut dyn Port) {
+        self.dispatch = dispatch.clone();
+        self.launch = *launch;
+        self.step = 0;
+    }
+
+    fn run(&mut self, env: &mut Env<'_>) -> Stop {
+        if *env.budget == 0 {
+            return Stop::Budget { loc: 1 };
+        }
+        *env.budget -= 1;
+        self.step += 1;
+        run(self, env)
+    }
+}
+
+fn access(base: GpuAddress) -> Access {
+    Access {
+        base,
+        len: u64::MAX,
+        path: Path::Vector,
+        width: 4,
+        coherent: false,
+        volatile: false,
+        loc: 1,
+    }
+}
+
+const ONE: LaneMask = LaneMask(1);
+
+fn load(env: &mut Env<'_>, at: GpuAddress) -> u32 {
+    let mut out = [[0; 64]];
+    env.port.load(&access(at), &[0; 64], &[ONE], &mut out);
+    out[0][0]
+}
+
+fn store(env: &mut Env<'_>, at: GpuAddress, value: u32) {
+    env.port.store(&access(at), &[0; 64], &[ONE], &[[value; 64]]);
+}
+
+fn add(env: &mut Env<'_>, at: GpuAddress, value: u32) -> u32 {
+    let mut old: Lanes = [0; 64];
+    let offsets = [0; 64];
+    env.port.atomic(&access(at), Atomic::Add, &offsets, ONE, &[value; 64], &[0; 64], &mut old);
+    old[0]
+}
+
+fn lanes(wave: &FakeWave) -> u32 {
+    let threads: u32 = wave.launch.threads.iter().product();
+    (threads - wave.launch.wave * wave.size.lanes()).min(wave.size.lanes())
+}
+
+/// What the kernels do. The first word at the table is a counter where a list
+/// follows it.
+fn run(wave: &mut FakeWave, env: &mut Env<'_>) -> Stop {
+    let table = wave.dispatch.table;
+    let at = |index: u32| table.offset(u64::from(index) * 4);
+    let [x, y, z] = wave.launch.group;
+    match wave.entry.as_str() {
+        "nop" => {}
+        // Adds the number of threads.
+        "threads" => {
+            let n = lanes(wave);
+            add(env, table, n);
+        }
+        // Appends the group's id, x then y then z in 10 bits each.
+        "list" => {
+            let place = add(env, table, 1);
+            store(env, at(place + 1), x | y << 10 | z << 20);
+        }
+        // Appends what the launch says: waves, lanes, user data.
+        "launch" => {
+            let place = add(env, table, 4);
+            store(env, at(place + 1), wave.launch.wave);
+            store(env, at(place + 2), lanes(wave));
+            store(env, at(place + 3), wave.dispatch.user_data[0]);
+            store(env, at(place + 4), wave.dispatch.groups[0]);
+        }
+        // Takes root constant 0 steps, then writes 1.
+        "slow" => {
+            if wave.step < wave.dispatch.user_data[0] {
+                return Stop::Budget { loc: 1 };
+            }
+            store(env, table, 1);
+        }
+        // Reads until the word at the table is not 0, then counts up the next.
+        "spin" => {
+            while load(env, table) == 0 {
+                if *env.budget == 0 {
+                    return Stop::Budget { loc: 1 };
+                }
+                *env.budget -= 1;
+            }
+            add(env, at(1), 1);
+        }
+        // Counts up, meets the others, then counts what it sees.
+        "barrier" => {
+            if wave.step == 1 {
+                env.lds[0] += 1;
+                return Stop::Barrier { divergent: false, loc: 1 };
+            }
+            let seen = env.lds[0];
+            add(env, table, seen);
+        }
+        // Wave 0 leaves, the others meet.
+        "half" => {
+            if wave.launch.wave > 0 && wave.step == 1 {
+                return Stop::Barrier { divergent: false, loc: 1 };
+            }
+        }
+        "divergent" => {
+            if wave.step == 1 {
+                return Stop::Barrier { divergent: true, loc: 1 };
+            }
+        }
+        // Odd groups idle first. Writes what counter 0 held to its id's place.
+        "ordered" | "ordered_late" => {
+            if wave.entry == "ordered_late" && x % 2 == 0 && wave.step < 5 {
+                return Stop::Budget { loc: 1 };
+            }
+            let Some(id) = wave.launch.ordered_id else { return Stop::End };
+            let n = lanes(wave);
+            let Some(old) = env.services.ordered_add(id, 0, n) else { return Stop::Ordered };
+            let place = add(env, table, 2);
+            store(env, at(place + 1), id as u32);
+            store(env, at(place + 2), old);
+        }
+        // The second wave meets the first at a barrier that the first reaches
+        // only after its turn, which comes after the second's end: a hang.
+        "ordered_hang" => {
+            if wave.launch.wave == 0 && wave.step == 1 {
+                return Stop::Barrier { divergent: false, loc: 1 };
+            }
+            let id = wave.launch.ordered_id.unwrap_or(0);
+            if env.services.ordered_add(id, 0, 1).is_none() {
+                return Stop::Ordered;
+            }
+        }
+        "gds" => {
+            env.services.gds(AtomicOp::Add, 8, 1, 0);
+        }
+        "clock" => {
+            let now = env.services.clock();
+            store(env, table, now as u32);
+        }
+        // Reads and writes where nothing is.
+        "wild" => {
+            load(env, table);
+            store(env, table, 1);
+        }
+        other => panic!("no fake kernel `{other}`"),
+    }
+    Stop::End
+}

@@ -1,0 +1,3 @@
+//! Tests of whole devices, with packets and fake kernels.
+
+pub(crate) mod fake;
