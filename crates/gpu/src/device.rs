@@ -61,9 +61,7 @@ impl Device {
         let profile = desc.profile.clone();
         let core = Core::new(desc, space.clone());
         let work = match mode {
-            RunMode::Model => {
-                Work::Model(Box::new(ModelWork::new(&profile, core.shared.clone())))
-            }
+            RunMode::Model => Work::Model(Box::new(ModelWork::new(&profile, core.shared.clone()))),
             RunMode::Fast { threads } => Work::Fast(Pool::new(threads, profile)),
         };
         let engines = Engines::default();
@@ -118,10 +116,7 @@ impl Device {
             }
         };
         if let Some(why) = missing {
-            return Err(Limit::unsupported(format!(
-                "{} has no {kind} queue: {why}",
-                profile.name
-            )));
+            return Err(Limit::unsupported(format!("{} has no {kind} queue: {why}", profile.name)));
         }
         if self.engines.queues.iter().any(|q| q.kind == kind) {
             return Err(Limit::unsupported(format!("the {kind} queue is open already")));
@@ -142,7 +137,8 @@ impl Device {
     pub fn load_kernel(&mut self, kernel: Arc<Kernel>) -> Result<LoadedKernel, Limit> {
         let id = self.core.kernels.add(kernel.clone());
         let code = code_object(&kernel, id);
-        let mut desc = AllocationDesc::new(format!("code of `{}`", kernel.entry), code.len() as u64);
+        let mut desc =
+            AllocationDesc::new(format!("code of `{}`", kernel.entry), code.len() as u64);
         desc.alignment = CODE_ALIGNMENT;
         let allocation = self.space.allocate(desc).map_err(|e| allocation_limit(&e))?;
         let at = allocation.range.start;

@@ -166,12 +166,7 @@ struct Turn {
 impl Ordered {
     /// Turns from id 0 on.
     pub(crate) fn new(per_group: bool, operations: Option<u32>) -> Self {
-        Self {
-            per_group,
-            operations,
-            turn: Mutex::default(),
-            epoch: AtomicU64::new(0),
-        }
+        Self { per_group, operations, turn: Mutex::default(), epoch: AtomicU64::new(0) }
     }
 
     /// Runs `act` if it is `id`'s turn.
@@ -209,7 +204,9 @@ pub(crate) fn ordered_operations(kernel: &Kernel) -> Option<u32> {
                 Stmt::Inst(Inst::OrderedAdd { .. }, _) => (!looped).then_some(1)?,
                 Stmt::Inst(..) | Stmt::Break(_) | Stmt::Continue(_) | Stmt::Return => 0,
                 Stmt::If { then, els, .. } => count(then, looped)? + count(els, looped)?,
-                Stmt::Loop { body, continuing, .. } => count(body, true)? + count(continuing, true)?,
+                Stmt::Loop { body, continuing, .. } => {
+                    count(body, true)? + count(continuing, true)?
+                }
                 Stmt::Scope { body, .. } => count(body, looped)?,
                 Stmt::Switch { cases, .. } => {
                     cases.iter().try_fold(0, |n, c| Some(n + count(&c.body, looped)?))?

@@ -163,14 +163,13 @@ impl Pool {
         let groups = task.groups();
         let mut ended = 0;
         let mut parked = Vec::new();
-        let mut go = |worker: &mut Worker, mut group: Group| {
-            match group.run(worker, SLICE, ROUNDS) {
-                Progress::Ended => {
-                    ended += 1;
-                    group.recycle(worker);
-                }
-                Progress::Ran | Progress::Stuck => parked.push(group),
+        let mut go = |worker: &mut Worker, mut group: Group| match group.run(worker, SLICE, ROUNDS)
+        {
+            Progress::Ended => {
+                ended += 1;
+                group.recycle(worker);
             }
+            Progress::Ran | Progress::Stuck => parked.push(group),
         };
         match task {
             Task::Parked(group) => go(worker, group),

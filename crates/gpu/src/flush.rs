@@ -26,10 +26,7 @@ impl Actions {
         self.add(on(coher::TCL1_VOL_ACTION_ENA), &[A::InvalidateL1Volatile]);
         // TC and WB are written back and invalidated together; WB alone stays.
         self.add(on(coher::TC_ACTION_ENA), &[A::InvalidateL2]);
-        self.add(
-            on(coher::TC_WB_ACTION_ENA) && !on(coher::TC_ACTION_ENA),
-            &[A::WritebackL2],
-        );
+        self.add(on(coher::TC_WB_ACTION_ENA) && !on(coher::TC_ACTION_ENA), &[A::WritebackL2]);
         self.add(on(coher::TC_VOL_ACTION_ENA), &[A::InvalidateL2Volatile]);
         self.add(on(coher::TC_INV_METADATA_ACTION_ENA), &[A::InvalidateMetadata]);
         self.add(on(coher::CB_ACTION_ENA), &[A::FlushColorData]);

@@ -125,9 +125,10 @@ impl Group {
         for index in 0..count {
             let pooled = worker.pool(dispatch).pop();
             let mut wave = pooled.unwrap_or_else(|| dispatch.program.new_wave());
-            let ordered_id = dispatch.ordered.as_ref().map(|o| {
-                if o.per_group { ordered } else { ordered + u64::from(index) }
-            });
+            let ordered_id = dispatch
+                .ordered
+                .as_ref()
+                .map(|o| if o.per_group { ordered } else { ordered + u64::from(index) });
             let launch = Launch { group: id, threads, wave: index, ordered_id };
             wave.start(&dispatch.exec, &launch, worker.port.as_port());
             let slot =

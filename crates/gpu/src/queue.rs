@@ -69,19 +69,13 @@ pub(crate) enum Payload {
     /// Nothing.
     None,
     /// A value of 4 or 8 bytes.
-    Value {
-        value: u64,
-        bytes: u8,
-    },
+    Value { value: u64, bytes: u8 },
     /// The GPU's counter at that moment.
     GpuClock,
     /// The system's counter at that moment.
     SystemClock,
     /// Dwords of the data share.
-    Gds {
-        offset: u32,
-        dwords: u32,
-    },
+    Gds { offset: u32, dwords: u32 },
     /// A 32-bit atomic addition.
     Add(u32),
 }
@@ -113,10 +107,7 @@ pub(crate) struct CpDma {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DmaEnd {
     /// Memory; `step` false reads or writes one dword over and over.
-    Memory {
-        at: GpuAddress,
-        step: bool,
-    },
+    Memory { at: GpuAddress, step: bool },
     /// The data share.
     Gds(u32),
     /// A constant (source only).

@@ -2,7 +2,7 @@
 //! the write pointer, and the queue reads up to there.
 
 use crate::fetch::Frame;
-use wavefence_base::{GpuAddress, GpuRange, Generation, Limit, SubmitId};
+use wavefence_base::{Generation, GpuAddress, GpuRange, Limit, SubmitId};
 use wavefence_pm4::{Field, Kind, Packet, Ring};
 
 /// Bytes of a ring.
@@ -96,9 +96,7 @@ impl RingBuffer {
             }
         }
         if at + need - self.read > size {
-            return Err(Limit::memory(
-                "the ring is full: run the device before submitting more",
-            ));
+            return Err(Limit::memory("the ring is full: run the device before submitting more"));
         }
         pieces.push((self.address(at), packet));
         Ok(pieces)

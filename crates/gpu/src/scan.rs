@@ -160,10 +160,9 @@ fn buffers(p: &Packet) -> Vec<Frame> {
     let frame = |at, size| Frame { at: GpuAddress(field(p, at)), left: field(p, size) };
     match p.kind() {
         Kind::IndirectBuffer | Kind::SdmaIndirect => vec![frame(Field::Addr, Field::IbSize)],
-        Kind::CondIndirectBuffer => vec![
-            frame(Field::ThenAddr, Field::IbSize),
-            frame(Field::ElseAddr, Field::ElseSize),
-        ],
+        Kind::CondIndirectBuffer => {
+            vec![frame(Field::ThenAddr, Field::IbSize), frame(Field::ElseAddr, Field::ElseSize)]
+        }
         _ => Vec::new(),
     }
 }

@@ -56,10 +56,7 @@ fn blocked_wait(seat: &Seat) -> Option<(ValueWait, GpuAddress)> {
             };
             Some((wait, located.at))
         }
-        Some((
-            _,
-            Block::Shaders(_) | Block::MicroEngine | Block::CpDma | Block::EndOfPipe,
-        ))
+        Some((_, Block::Shaders(_) | Block::MicroEngine | Block::CpDma | Block::EndOfPipe))
         | None => None,
     }
 }
@@ -131,12 +128,8 @@ fn verdict(
     edges: &BTreeMap<QueueId, BTreeSet<QueueId>>,
     held: &BTreeSet<QueueId>,
 ) -> StallVerdict {
-    let hopeful: BTreeSet<QueueId> = described
-        .pending
-        .iter()
-        .filter(|w| may_satisfy(w, wait))
-        .map(|w| w.queue)
-        .collect();
+    let hopeful: BTreeSet<QueueId> =
+        described.pending.iter().filter(|w| may_satisfy(w, wait)).map(|w| w.queue).collect();
     let elsewhere = hopeful.iter().copied().find(|&q| q != described.queue);
     if elsewhere.is_some()
         && let Some(ring) = cycle(described.queue, edges)
@@ -190,10 +183,7 @@ fn passed(values: impl Iterator<Item = u64>, wait: &ValueWait) -> bool {
 }
 
 /// The shortest ring of queues through `from`, in order.
-fn cycle(
-    from: QueueId,
-    edges: &BTreeMap<QueueId, BTreeSet<QueueId>>,
-) -> Option<Vec<QueueId>> {
+fn cycle(from: QueueId, edges: &BTreeMap<QueueId, BTreeSet<QueueId>>) -> Option<Vec<QueueId>> {
     let next = |q: QueueId| edges.get(&q).into_iter().flatten().copied();
     let mut paths: Vec<Vec<QueueId>> =
         next(from).filter(|&q| q != from).map(|q| vec![from, q]).collect();

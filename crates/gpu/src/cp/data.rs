@@ -84,8 +84,7 @@ pub(crate) fn write_words(
             let result = core.bus.write(at, &bytes);
             let landed = result.is_ok();
             for (i, &value) in body.iter().enumerate() {
-                let past =
-                    PastWrite { by, packet: Some(p.at), value: u64::from(value), landed };
+                let past = PastWrite { by, packet: Some(p.at), value: u64::from(value), landed };
                 core.history.record(at.offset(i as u64 * 4), past);
             }
             match result {
@@ -142,12 +141,7 @@ pub(super) fn copy_data(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec
 /// SRC_SEL of the system clock, which GFX10 adds.
 const SYSTEM_CLOCK: u8 = 10;
 
-fn copy_source(
-    core: &mut Core,
-    queue: &mut Queue,
-    p: &Located,
-    bytes: u8,
-) -> Result<u64, Trouble> {
+fn copy_source(core: &mut Core, queue: &mut Queue, p: &Located, bytes: u8) -> Result<u64, Trouble> {
     let join = |lo: u32, hi: u32| u64::from(hi) << 32 | u64::from(lo);
     let value = match field(&p.packet, Field::SrcSel) as u8 {
         sel::copy_src::REGISTER => {

@@ -28,18 +28,12 @@ pub(super) fn dma_data(queue: &mut Queue, p: &Located) -> Exec {
     let source = match get(Field::SrcSel) as u8 {
         sel::dma_src::GDS => DmaEnd::Gds(get(Field::SrcOffset) as u32),
         sel::dma_src::DATA => DmaEnd::Data(get(Field::Data) as u32),
-        _ => DmaEnd::Memory {
-            at: GpuAddress(get(Field::Src)),
-            step: !flag(Field::SrcNoIncrement),
-        },
+        _ => DmaEnd::Memory { at: GpuAddress(get(Field::Src)), step: !flag(Field::SrcNoIncrement) },
     };
     let destination = match get(Field::DstSel) as u8 {
         sel::dma_dst::GDS => DmaEnd::Gds(get(Field::DstOffset) as u32),
         sel::dma_dst::NOWHERE => DmaEnd::Nowhere,
-        _ => DmaEnd::Memory {
-            at: GpuAddress(get(Field::Dst)),
-            step: !flag(Field::DstNoIncrement),
-        },
+        _ => DmaEnd::Memory { at: GpuAddress(get(Field::Dst)), step: !flag(Field::DstNoIncrement) },
     };
     let bytes = get(Field::ByteCount);
     if bytes > 0 {
@@ -55,8 +49,7 @@ pub(super) fn dma_data(queue: &mut Queue, p: &Located) -> Exec {
 /// Runs the oldest copy of the queue; true if there was one.
 pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
     let Some(dma) = queue.cp_dma.pop_front() else { return false };
-    let access =
-        Access { what: "DMA_DATA", queue: Some(queue.id), packet: Some(dma.packet) };
+    let access = Access { what: "DMA_DATA", queue: Some(queue.id), packet: Some(dma.packet) };
     match transfer(core, &dma) {
         Ok(()) => tell(core, queue, dma.packet, &dma),
         Err(Failed::Access(e)) => core.refused(&access, &e),
@@ -85,9 +78,7 @@ fn transfer(core: &Core, dma: &CpDma) -> Result<(), Failed> {
         (DmaEnd::Memory { at, step: true }, DmaEnd::Memory { at: to, step: true }) => {
             Ok(bus.copy(at, to, bytes)?)
         }
-        (DmaEnd::Data(value), DmaEnd::Memory { at, step: true }) => {
-            Ok(bus.fill(at, bytes, value)?)
-        }
+        (DmaEnd::Data(value), DmaEnd::Memory { at, step: true }) => Ok(bus.fill(at, bytes, value)?),
         (source, destination) => {
             let data = gather(core, source, bytes)?;
             scatter(core, destination, &data)
@@ -161,12 +152,7 @@ fn tell(core: &mut Core, queue: &Queue, packet: GpuAddress, dma: &CpDma) {
 }
 
 /// Remembers a transfer that is small enough to be a value.
-pub(crate) fn remember(
-    core: &mut Core,
-    queue: &Queue,
-    packet: GpuAddress,
-    destination: GpuRange,
-) {
+pub(crate) fn remember(core: &mut Core, queue: &Queue, packet: GpuAddress, destination: GpuRange) {
     if destination.len != 4 && destination.len != 8 {
         return;
     }

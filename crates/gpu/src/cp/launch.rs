@@ -9,9 +9,7 @@ use crate::flush::Actions;
 use crate::queue::Queue;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use wavefence_base::{
-    Event, FaultKind, Generation, GpuAddress, KernelId, Limit, WaveSize,
-};
+use wavefence_base::{Event, FaultKind, Generation, GpuAddress, KernelId, Limit, WaveSize};
 use wavefence_pm4::{Field, Ring, initiator as bits, reg};
 use wavefence_shader::ir::{Kernel, WaveRule};
 use wavefence_wave::exec;
@@ -91,11 +89,8 @@ pub(crate) fn launch(core: &mut Core, queue: &mut Queue, l: &Launch) -> Result<(
     sync::tell(core, queue, l.packet, &actions.over(None), false, false);
     // The graphics pipe ignores ORDER_MODE (`hardware/pm4.md` 3).
     let shuffled = core.model && on(bits::ORDER_MODE) && queue.ring == Ring::Compute;
-    let order = if shuffled {
-        LaunchOrder::permuted(total, core.seed)
-    } else {
-        LaunchOrder::InOrder
-    };
+    let order =
+        if shuffled { LaunchOrder::permuted(total, core.seed) } else { LaunchOrder::InOrder };
     let ordered = on(bits::ORDERED_APPEND_ENBL).then(|| {
         let operations = core.kernels.entry(id).ordered_operations;
         Ordered::new(on(bits::ORDERED_APPEND_MODE), operations)

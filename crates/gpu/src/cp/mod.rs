@@ -205,12 +205,7 @@ pub(crate) enum Polling {
 }
 
 /// Looks whether a block is over.
-pub(crate) fn poll(
-    core: &mut Core,
-    queue: &mut Queue,
-    located: &Located,
-    block: Block,
-) -> Polling {
+pub(crate) fn poll(core: &mut Core, queue: &mut Queue, located: &Located, block: Block) -> Polling {
     let over = match &block {
         Block::Value(wait) => return poll_value(core, queue, located, *wait),
         Block::Shaders(upto) => queue.shaders.done(*upto),

@@ -1,7 +1,7 @@
 //! The prefetch parser of the graphics queue: fetches and decodes, runs what is
 //! its own (`hardware/pm4.md` 6), and hands the rest to the ME.
 
-use super::{access, exec, field, poll, settle, Launch, Polling, Trouble};
+use super::{Launch, Polling, Trouble, access, exec, field, poll, settle};
 use crate::core::Core;
 use crate::fetch::{Fetched, Located};
 use crate::queue::{Item, Queue};
@@ -110,9 +110,11 @@ fn share(packet: &Packet) -> Share {
         | Kind::IndexBufferSize
         | Kind::IndexType
         | Kind::NumInstances => Share::Prefetch,
-        Kind::WriteData | Kind::CopyData | Kind::AtomicMem | Kind::WaitRegMem | Kind::WaitRegMem64 => {
-            by(engine == u64::from(sel::engine::PFP))
-        }
+        Kind::WriteData
+        | Kind::CopyData
+        | Kind::AtomicMem
+        | Kind::WaitRegMem
+        | Kind::WaitRegMem64 => by(engine == u64::from(sel::engine::PFP)),
         Kind::DmaData => by(engine == u64::from(sel::dma_engine::PFP)),
         Kind::AcquireMem | Kind::SurfaceSync => by(engine == u64::from(sel::acquire_engine::PFP)),
         Kind::ClearState

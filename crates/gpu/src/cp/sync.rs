@@ -25,9 +25,7 @@ pub(super) fn wait_reg_mem(queue: &mut Queue, p: &Located, bytes: u8) -> Exec {
     }
     let polled = match get(Field::MemSpace) as u8 {
         sel::mem_space::REGISTER => Polled::Register(get(Field::Reg) as u32),
-        sel::mem_space::MEMORY | sel::mem_space::L2 => {
-            Polled::Memory(GpuAddress(get(Field::Addr)))
-        }
+        sel::mem_space::MEMORY | sel::mem_space::L2 => Polled::Memory(GpuAddress(get(Field::Addr))),
         other => return Err(Trouble::command(format!("memory space {other} is reserved"))),
     };
     let wait = ValueWait {

@@ -5,9 +5,7 @@
 use std::sync::Arc;
 use wavefence_base::{GpuAddress, LaneMask, Limit, WaveSize};
 use wavefence_memory::port::{Access, Atomic, Lanes, Path, Port};
-use wavefence_shader::ir::{
-    AtomicOp, Inst, Kernel, Loc, Reg, SourceLoc, Stmt, Uses, WaveRule,
-};
+use wavefence_shader::ir::{AtomicOp, Inst, Kernel, Loc, Reg, SourceLoc, Stmt, Uses, WaveRule};
 use wavefence_wave::exec::{Dispatch, Env, Executor, Launch, Program, Stop, Wave};
 
 /// The executor.
