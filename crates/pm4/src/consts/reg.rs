@@ -62,7 +62,7 @@ named! {
         COMPUTE_RESTART_Z = 0x2E1D,
         /// Thread trace.
         COMPUTE_THREAD_TRACE_ENABLE = 0x2E1E,
-        /// Queue selection.
+        /// Bits without a public meaning.
         COMPUTE_MISC_RESERVED = 0x2E1F,
         /// User data 0.
         COMPUTE_USER_DATA_0 = 0x2E40,
