@@ -14,3 +14,4 @@
 pub mod descriptor;
 pub mod exec;
 pub mod image;
+pub mod texel;
