@@ -14,4 +14,5 @@
 pub mod descriptor;
 pub mod exec;
 pub mod image;
+pub mod sampler;
 pub mod texel;
