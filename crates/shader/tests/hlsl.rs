@@ -266,3 +266,76 @@ fn odd_texts_never_bring_the_caller_down() {
         assert!(hlsl(BODY).is_ok(), "the next compile works");
     }
 }
+
+#[test]
+fn a_comment_brings_no_prelude_in() {
+    let text = format!("// XbGdsLoad\n{BODY}#define USE XbGdsLoad(0)\n");
+    let module = rspirv::dr::load_words(&hlsl(&text).unwrap().words).unwrap();
+    let reserved = Operand::LiteralString("__wavefence_gds".into());
+    assert!(!module.debug_names.iter().any(|i| i.operands.contains(&reserved)));
+}
+
+/// Every function of the prelude, called in a kernel of its own.
+#[test]
+fn every_prelude_function_compiles() {
+    for name in wavefence_shader::prelude::names() {
+        let (args, result) = call(name);
+        let text = format!(
+            "RWByteAddressBuffer o : register(u0);\n[numthreads(64, 1, 1)]\n\
+             void main(uint3 id : SV_DispatchThreadID) {{\n\
+             uint u = o.Load(4 * id.x); int i = u; float f = asfloat(u); uint2 p = o.Load2(4); double d = f;\n\
+             {} o.Store(0, {result}); }}\n",
+            args
+        );
+        let done = hlsl(&text);
+        assert!(done.is_ok(), "{name}: {}\n{text}", done.unwrap_err());
+    }
+}
+
+/// A statement that calls `name` into `r`, and `r` as a uint.
+fn call(name: &str) -> (String, &'static str) {
+    let args = match name {
+        "__XB_MemTime" | "__XB_GetLaneID" => "",
+        "__XB_Ballot64" => "u > 3",
+        "GlobalOrderedCountIncrement" | "XbGdsLoad" | "__XB_GDS_Read_U32" | "__XB_MakeUniform" => {
+            "u"
+        }
+        "__XB_GDS_Write_U32" | "XbGdsStore" => {
+            return (format!("{name}(u, 4);"), "0");
+        }
+        "XbGdsAtomicCompareExchange" | "__XB_BFI" | "__XB_UBFE" | "__XB_IBFE" => "u, 1, 2",
+        "__XB_ReadLane" | "__XB_BFM" => "u, 3u",
+        "__XB_LaneSwizzle" => "u, 0x801f",
+        "__XB_WriteLane" => "u, 3, 5u",
+        "__XB_PackF32ToU8" => "f, 1u, u",
+        "__XB_MBCNT64" => "p",
+        "__XB_V_CNDMASK_B32" => "p, p",
+        _ if name.starts_with("XbGdsAtomic") => "u, 1",
+        _ if name.contains("U8") || name.contains("Byte") => "u",
+        _ if name.starts_with("__XB_Cube") => "f, f, f",
+        _ if name.contains("Pack") && name.contains("F32") => "f, f",
+        _ if name.contains("PackI") => "i, i",
+        _ if name.contains("PackU") => "u, u",
+        _ if name.contains("F32ToI32") => "f",
+        _ if name.contains("DTo") => "d",
+        _ if name.contains("64ToD") => "p",
+        _ if name.contains("Shr") || name.contains("Shl") => "p, u",
+        _ if name.contains("Neg") || (name.starts_with("__XB_S_") && name.ends_with("U64")) => "p",
+        _ if name.ends_with("64") => "p, p",
+        _ if name.starts_with("__XB_S_") || name.ends_with("OR") || name.ends_with("AND") => "u",
+        _ if name.contains("Wave") && name.ends_with("F32") => "f",
+        _ if name.contains("Wave") => "u",
+        _ if name.contains("3_F32") => "f, f, f",
+        _ if name.contains("3_") || name.contains("Mad") => "u, 1, 2",
+        _ if name.contains("Mul") => "u, 7",
+        "__XB_I4ToF32" => "i",
+        _ => "f",
+    };
+    let wide = ["__XB_MemTime", "__XB_Ballot64", "__XB_MBCNT64"];
+    let pair = name == wide[0]
+        || name == wide[1]
+        || name.contains("DTo")
+        || (name.ends_with("64") && name != wide[2] && !name.contains("_S_"));
+    let (ty, result) = if pair { ("uint2", "r.x") } else { ("float", "asuint(r)") };
+    (format!("{ty} r = {name}({args});"), result)
+}
