@@ -1,0 +1,191 @@
+//! Operations between lanes. Slices hold one value per lane of the wave; only
+//! lanes in `active` take part, and what is read from others is 0.
+//!
+//! Reductions and scans go through the active lanes upwards, one by one, so
+//! float sums have one defined order.
+
+use super::{compare, float, int, truth};
+use wavefence_base::LaneMask;
+use wavefence_shader::ir::{ReduceOp, Scan, WaveOp};
+
+/// One step of a reduction.
+#[inline]
+pub fn combine(op: ReduceOp, a: u32, b: u32) -> u32 {
+    match op {
+        ReduceOp::IAdd => int::iadd(a, b),
+        ReduceOp::IMul => int::imul(a, b),
+        ReduceOp::And => a & b,
+        ReduceOp::Or => a | b,
+        ReduceOp::Xor => a ^ b,
+        ReduceOp::UMin => int::umin(a, b),
+        ReduceOp::UMax => int::umax(a, b),
+        ReduceOp::SMin => int::smin(a, b),
+        ReduceOp::SMax => int::smax(a, b),
+        ReduceOp::FAdd => float::fadd(a, b),
+        ReduceOp::FMul => float::fmul(a, b),
+        ReduceOp::FMin => float::fmin(a, b),
+        ReduceOp::FMax => float::fmax(a, b),
+    }
+}
+
+/// What an exclusive scan gives the lowest lane.
+pub const fn identity(op: ReduceOp) -> u32 {
+    match op {
+        ReduceOp::IAdd | ReduceOp::Or | ReduceOp::Xor | ReduceOp::UMax | ReduceOp::FAdd => 0,
+        ReduceOp::IMul => 1,
+        ReduceOp::And | ReduceOp::UMin => u32::MAX,
+        ReduceOp::SMin => i32::MAX as u32,
+        ReduceOp::SMax => i32::MIN as u32,
+        ReduceOp::FMul => 0x3F80_0000,
+        ReduceOp::FMin => 0x7F80_0000,
+        ReduceOp::FMax => 0xFF80_0000,
+    }
+}
+
+/// A reduction or scan over the lanes of `members`, into those lanes of `out`.
+fn over(op: ReduceOp, scan: Scan, members: LaneMask, a: &[u32], out: &mut [u32]) {
+    let mut total = None;
+    for lane in members.iter().map(|l| l as usize) {
+        let next = total.map_or(a[lane], |t| combine(op, t, a[lane]));
+        out[lane] = match scan {
+            Scan::Exclusive => total.unwrap_or(identity(op)),
+            Scan::Inclusive | Scan::Reduce => next,
+        };
+        total = Some(next);
+    }
+    if scan == Scan::Reduce {
+        let total = total.unwrap_or(identity(op));
+        for lane in members.iter() {
+            out[lane as usize] = total;
+        }
+    }
+}
+
+/// The value of a reduction over all active lanes.
+pub fn total(op: ReduceOp, active: LaneMask, a: &[u32]) -> u32 {
+    let mut lanes = active.iter().map(|l| a[l as usize]);
+    let first = lanes.next().unwrap_or(identity(op));
+    lanes.fold(first, |t, v| combine(op, t, v))
+}
+
+/// A reduction or scan within clusters of `cluster` lanes (0: the whole wave).
+pub fn reduce(
+    op: ReduceOp,
+    scan: Scan,
+    cluster: u32,
+    active: LaneMask,
+    a: &[u32],
+    out: &mut [u32],
+) {
+    let width = if cluster == 0 { a.len() as u32 } else { cluster.min(a.len() as u32) };
+    let mut first = 0;
+    while first < a.len() as u32 {
+        let members = LaneMask(LaneMask::first(width).0 << first) & active;
+        over(op, scan, members, a, out);
+        first += width;
+    }
+}
+
+/// A reduction or scan within partitions: `masks` gives each lane the mask of
+/// its own (lanes that share one hold the same).
+pub fn reduce_partition(
+    op: ReduceOp,
+    scan: Scan,
+    active: LaneMask,
+    masks: &[u64],
+    a: &[u32],
+    out: &mut [u32],
+) {
+    let mut rest = active;
+    while let Some(lane) = rest.lowest() {
+        let own = LaneMask(1 << lane);
+        let members = (LaneMask(masks[lane as usize]) & rest) | own;
+        over(op, scan, members, a, out);
+        rest = rest & !members;
+    }
+}
+
+/// `a` of `lane` if it is active, else 0.
+fn from(active: LaneMask, a: &[u32], lane: u32) -> u32 {
+    if active.contains(lane) { a[lane as usize] } else { 0 }
+}
+
+/// True if all active lanes of `a` compare equal to the lowest.
+fn all_equal(active: LaneMask, a: &[u32], same: fn(u32, u32) -> u32) -> bool {
+    let Some(first) = active.lowest() else { return true };
+    active.iter().all(|l| same(a[first as usize], a[l as usize]) != 0)
+}
+
+/// Movement, votes and quad operations. `a` and `b` are empty where the op has
+/// no such operand.
+pub fn wave(op: WaveOp, active: LaneMask, a: &[u32], b: &[u32], out: &mut [u32]) {
+    let mut same = |value: u32| out.fill(value);
+    let holds = |lane: u32| from(active, a, lane) != 0;
+    match op {
+        WaveOp::All => return same(truth(active.iter().all(holds))),
+        WaveOp::Any => return same(truth(active.iter().any(holds))),
+        WaveOp::AllEqual => return same(truth(all_equal(active, a, compare::ieq))),
+        WaveOp::AllEqualF => return same(truth(all_equal(active, a, compare::foeq))),
+        WaveOp::BroadcastFirst => return same(active.lowest().map_or(0, |l| a[l as usize])),
+        WaveOp::Elect
+        | WaveOp::ReadLane
+        | WaveOp::ShuffleXor
+        | WaveOp::ShuffleUp
+        | WaveOp::ShuffleDown
+        | WaveOp::QuadRead
+        | WaveOp::QuadSwapX
+        | WaveOp::QuadSwapY
+        | WaveOp::QuadSwapDiagonal
+        | WaveOp::QuadAll
+        | WaveOp::QuadAny => {}
+    }
+    for lane in active.iter() {
+        out[lane as usize] = lane_of(op, active, a, b, lane);
+    }
+}
+
+/// What `lane` gets from an op whose result differs between lanes.
+fn lane_of(op: WaveOp, active: LaneMask, a: &[u32], b: &[u32], lane: u32) -> u32 {
+    let i = lane as usize;
+    let quad = lane & !3;
+    let holds = |l: u32| from(active, a, l) != 0;
+    match op {
+        WaveOp::Elect => truth(active.lowest() == Some(lane)),
+        WaveOp::ReadLane => from(active, a, b[i]),
+        WaveOp::ShuffleXor => from(active, a, lane ^ b[i]),
+        WaveOp::ShuffleUp => from(active, a, lane.wrapping_sub(b[i])),
+        WaveOp::ShuffleDown => from(active, a, lane.wrapping_add(b[i])),
+        WaveOp::QuadRead => {
+            if b[i] < 4 {
+                from(active, a, quad + b[i])
+            } else {
+                0
+            }
+        }
+        WaveOp::QuadSwapX => from(active, a, lane ^ 1),
+        WaveOp::QuadSwapY => from(active, a, lane ^ 2),
+        WaveOp::QuadSwapDiagonal => from(active, a, lane ^ 3),
+        WaveOp::QuadAll => {
+            truth((quad..quad + 4).filter(|&l| active.contains(l)).all(holds))
+        }
+        WaveOp::QuadAny => truth((quad..quad + 4).any(holds)),
+        WaveOp::All
+        | WaveOp::Any
+        | WaveOp::AllEqual
+        | WaveOp::AllEqualF
+        | WaveOp::BroadcastFirst => 0,
+    }
+}
+
+/// For every active lane, which active lanes hold the same bits in all of `a`.
+pub fn matching(active: LaneMask, a: &[&[u32]], out: &mut [u64]) {
+    let mut rest = active;
+    while let Some(first) = rest.lowest() {
+        let same = |l: &u32| a.iter().all(|v| v[first as usize] == v[*l as usize]);
+        let members = rest.iter().filter(same).fold(0, |m, l| m | 1u64 << l);
+        for lane in LaneMask(members).iter() {
+            out[lane as usize] = members;
+        }
+        rest = rest & !LaneMask(members);
+    }
+}
