@@ -25,7 +25,9 @@ pub struct Launch {
     /// kernel's group size in a partial group).
     pub threads: [u32; 3],
     /// Index of this wave in the group; its first thread is this times the wave
-    /// size.
+    /// size. The threads that exist are numbered x first, then y, then z, without
+    /// gaps, so a partial group has fewer waves. (`SV_GroupIndex` still counts by
+    /// the kernel's group size.)
     pub wave: u32,
     /// Ordered-append id, if the dispatch hands them out.
     pub ordered_id: Option<u64>,

@@ -16,3 +16,8 @@ pub mod exec;
 pub mod image;
 pub mod sampler;
 pub mod texel;
+pub mod interp;
+pub mod ops;
+
+mod program;
+mod simd;

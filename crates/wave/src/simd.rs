@@ -14,11 +14,10 @@
 #![allow(unsafe_code, reason = "raw register access and CPU intrinsics, argued above")]
 
 pub mod file;
-pub mod lds;
 mod lanes;
 mod table;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use file::{Chunk, File, Loc};
-pub use table::{Code, Isa, LaneKind, LaneOp};
+pub use file::{File, Loc};
+pub use table::{Code, Isa, LaneKind};

@@ -33,13 +33,8 @@ impl File {
     }
 
     /// Number of chunks.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.chunks.len()
-    }
-
-    /// True if it has no chunk.
-    pub fn is_empty(&self) -> bool {
-        self.chunks.is_empty()
     }
 
     /// Chunks in a row.
@@ -101,6 +96,15 @@ impl File {
         } else {
             out[..n].copy_from_slice(self.words(loc));
         }
+    }
+
+    /// Which lanes of a `Bool` register hold.
+    pub fn truth(&self, loc: Loc) -> u64 {
+        if loc.uniform {
+            return if self.words(loc)[0] == 0 { 0 } else { u64::MAX };
+        }
+        let byte = |c: &Chunk| c.0.iter().enumerate().fold(0, |m, (i, &w)| m | (w >> 31) << i);
+        self.chunks(loc).iter().enumerate().fold(0, |m, (i, c)| m | u64::from(byte(c)) << (8 * i))
     }
 
     /// Sets every lane.

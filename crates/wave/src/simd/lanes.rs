@@ -57,14 +57,14 @@ pub trait Ter {
     }
 }
 
-macro_rules! lanes {
-    ($family:ident($($x:ident),*): $($name:ident = $f:path $(=> |$($v:ident),*| $e:expr)?;)*) => { $(
+macro_rules! un {
+    ($($name:ident = $f:path $(=> |$($v:ident),*| $e:expr)?;)*) => { $(
         /// See the plain function.
         pub struct $name;
-        impl $family for $name {
+        impl Un for $name {
             #[inline(always)]
-            fn chunk($($x: [u32; 8]),*) -> [u32; 8] {
-                each(|i| $f($($x[i]),*))
+            fn chunk(a: [u32; 8]) -> [u32; 8] {
+                each(|i| $f(a[i]))
             }
             $(
                 #[cfg(target_arch = "x86_64")]
@@ -78,7 +78,49 @@ macro_rules! lanes {
     )* };
 }
 
-lanes! { Un(a):
+macro_rules! bin {
+    ($($name:ident = $f:path $(=> |$($v:ident),*| $e:expr)?;)*) => { $(
+        /// See the plain function.
+        pub struct $name;
+        impl Bin for $name {
+            #[inline(always)]
+            fn chunk(a: [u32; 8], b: [u32; 8]) -> [u32; 8] {
+                each(|i| $f(a[i], b[i]))
+            }
+            $(
+                #[cfg(target_arch = "x86_64")]
+                #[inline(always)]
+                unsafe fn v($($v: V),*) -> V {
+                    // SAFETY: inlined into a function compiled for AVX2 only.
+                    unsafe { $e }
+                }
+            )?
+        }
+    )* };
+}
+
+macro_rules! ter {
+    ($($name:ident = $f:path $(=> |$($v:ident),*| $e:expr)?;)*) => { $(
+        /// See the plain function.
+        pub struct $name;
+        impl Ter for $name {
+            #[inline(always)]
+            fn chunk(a: [u32; 8], b: [u32; 8], c: [u32; 8]) -> [u32; 8] {
+                each(|i| $f(a[i], b[i], c[i]))
+            }
+            $(
+                #[cfg(target_arch = "x86_64")]
+                #[inline(always)]
+                unsafe fn v($($v: V),*) -> V {
+                    // SAFETY: inlined into a function compiled for AVX2 only.
+                    unsafe { $e }
+                }
+            )?
+        }
+    )* };
+}
+
+un! {
     Not = int::not => |a| x86::not(a);
     INeg = int::ineg => |a| x86::isub(x86::zero(), a);
     IAbs = int::iabs;
@@ -123,7 +165,7 @@ lanes! { Un(a):
     SToF = convert::stof => |a| x86::stof(a);
     UToF = convert::utof;
     FConvert = convert::fconvert => |a| x86::canon(a);
-    Copy = int::copy => |a| a;
+    Copy = int::copy;
 }
 
 macro_rules! far {
@@ -153,7 +195,7 @@ far! {
     FTan = trans::ftan, trans::ftan_near;
 }
 
-lanes! { Bin(a, b):
+bin! {
     IAdd = int::iadd => |a, b| x86::iadd(a, b);
     ISub = int::isub => |a, b| x86::isub(a, b);
     IMul = int::imul => |a, b| x86::imul(a, b);
@@ -218,7 +260,7 @@ lanes! { Bin(a, b):
     FUGe = compare::fuge => |a, b| x86::fcmp::<{ x86::NLT_UQ }>(a, b);
 }
 
-lanes! { Ter(a, b, c):
+ter! {
     Select = int::select => |a, b, c| x86::blend(c, b, a);
     FFma = float::ffma => |a, b, c| x86::canon(x86::ffma(a, b, c));
     FFmaRaw = float::ffma => |a, b, c| x86::ffma(a, b, c);

@@ -37,12 +37,6 @@ impl Isa {
         }
         Self::PORTABLE
     }
-
-    /// True if functions compiled for AVX2 may be called.
-    #[cfg(target_arch = "x86_64")]
-    pub(super) fn avx2(self) -> bool {
-        self.0 == Kind::Avx2
-    }
 }
 
 /// What a lane op does.
@@ -92,19 +86,9 @@ impl Code {
         Self { isa, per_row, need: per_row as usize, ops: Vec::new() }
     }
 
-    /// The instructions in use.
-    pub fn isa(&self) -> Isa {
-        self.isa
-    }
-
     /// Number of ops.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.ops.len()
-    }
-
-    /// True if there is none.
-    pub fn is_empty(&self) -> bool {
-        self.ops.is_empty()
     }
 
     /// Adds `dst = kind(src…)`. With `masked`, lanes outside the exec mask keep
@@ -144,7 +128,7 @@ impl Code {
     /// the file if any of them is masked).
     #[inline]
     pub fn run(&self, first: usize, end: usize, file: &mut File, exec: u64) {
-        assert!(file.len() >= self.need && file.per_row() == self.per_row as usize);
+        assert!(file.size() >= self.need && file.per_row() == self.per_row as usize);
         let regs = file.pointer();
         for op in &self.ops[first..end] {
             // SAFETY: every range of the op lies within `need` chunks, which
@@ -244,12 +228,11 @@ macro_rules! choose {
 }
 
 fn pick_un(at: (Isa, u32, bool), op: UnOp, raw: bool) -> Option<LaneFn> {
-    if raw {
-        match op {
-            UnOp::FSqrt => return Some(hot_un::<lanes::FSqrtRaw>(at.0, at.1, at.2)),
-            UnOp::FRsqrt => return Some(hot_un::<lanes::FRsqrtRaw>(at.0, at.1, at.2)),
-            _ => {}
-        }
+    if raw && op == UnOp::FSqrt {
+        return Some(hot_un::<lanes::FSqrtRaw>(at.0, at.1, at.2));
+    }
+    if raw && op == UnOp::FRsqrt {
+        return Some(hot_un::<lanes::FRsqrtRaw>(at.0, at.1, at.2));
     }
     Some(choose!(op, at, UnOp,
         hot_un: Not INeg FNeg FAbs FFloor FCeil FTrunc FRoundEven FFract FSqrt FRsqrt
@@ -262,16 +245,8 @@ fn pick_un(at: (Isa, u32, bool), op: UnOp, raw: bool) -> Option<LaneFn> {
 }
 
 fn pick_bin(at: (Isa, u32, bool), op: BinOp, raw: bool) -> LaneFn {
-    if raw {
-        match op {
-            BinOp::FAdd => return hot_bin::<lanes::FAddRaw>(at.0, at.1, at.2),
-            BinOp::FSub => return hot_bin::<lanes::FSubRaw>(at.0, at.1, at.2),
-            BinOp::FMul => return hot_bin::<lanes::FMulRaw>(at.0, at.1, at.2),
-            BinOp::FDiv => return hot_bin::<lanes::FDivRaw>(at.0, at.1, at.2),
-            BinOp::FMin => return hot_bin::<lanes::FMinRaw>(at.0, at.1, at.2),
-            BinOp::FMax => return hot_bin::<lanes::FMaxRaw>(at.0, at.1, at.2),
-            _ => {}
-        }
+    if raw && let Some(f) = pick_raw(at, op) {
+        return f;
     }
     choose!(op, at, BinOp,
         hot_bin: IAdd ISub IMul And Or Xor Shl ShrL ShrA UMin UMax SMin SMax
@@ -281,6 +256,19 @@ fn pick_bin(at: (Isa, u32, bool), op: BinOp, raw: bool) -> LaneFn {
         cold_bin: UMulHi SMulHi UDiv SDiv UMod SRem SMod UCarry UBorrow
             FRem FMod FPow FAtan2 FLdexp PackHalf;
     )
+}
+
+/// Forms that let a NaN be any NaN.
+fn pick_raw(at: (Isa, u32, bool), op: BinOp) -> Option<LaneFn> {
+    let forms = [
+        (BinOp::FAdd, hot_bin::<lanes::FAddRaw> as fn(Isa, u32, bool) -> LaneFn),
+        (BinOp::FSub, hot_bin::<lanes::FSubRaw>),
+        (BinOp::FMul, hot_bin::<lanes::FMulRaw>),
+        (BinOp::FDiv, hot_bin::<lanes::FDivRaw>),
+        (BinOp::FMin, hot_bin::<lanes::FMinRaw>),
+        (BinOp::FMax, hot_bin::<lanes::FMaxRaw>),
+    ];
+    forms.iter().find(|f| f.0 == op).map(|f| f.1(at.0, at.1, at.2))
 }
 
 fn pick_ter(at: (Isa, u32, bool), op: TerOp, raw: bool) -> LaneFn {

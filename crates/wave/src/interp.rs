@@ -1,0 +1,377 @@
+//! The interpreter: runs the steps of a [`Flat`] program over a whole wave.
+
+mod cross;
+mod lds;
+mod memory;
+mod start;
+
+use crate::descriptor::Descriptor;
+use crate::exec::{Dispatch, Env, Executor, Launch, Program, Stop, Wave};
+use crate::program::{Flat, Step};
+use crate::simd::{File, Isa, Loc};
+use std::sync::Arc;
+use wavefence_base::{LaneMask, Limit, WaveSize};
+use wavefence_memory::port::{Lanes, Port};
+use wavefence_shader::ir::{Inst, Kernel, Reg};
+
+/// Makes programs for the interpreter.
+#[derive(Clone, Copy, Debug)]
+pub struct Interpreter {
+    isa: Isa,
+}
+
+impl Interpreter {
+    /// With the best instructions this CPU has.
+    pub fn new() -> Self {
+        Self { isa: Isa::detect() }
+    }
+
+    /// With instructions that every CPU has; the same results, slower.
+    pub fn portable() -> Self {
+        Self { isa: Isa::PORTABLE }
+    }
+}
+
+impl Default for Interpreter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Executor for Interpreter {
+    fn name(&self) -> &'static str {
+        "interpreter"
+    }
+
+    fn prepare(&self, kernel: &Arc<Kernel>, size: WaveSize) -> Result<Arc<dyn Program>, Limit> {
+        Ok(Arc::new(Prepared { flat: Arc::new(Flat::new(kernel, size, self.isa)?) }))
+    }
+}
+
+struct Prepared {
+    flat: Arc<Flat>,
+}
+
+impl Program for Prepared {
+    fn kernel(&self) -> &Arc<Kernel> {
+        &self.flat.kernel
+    }
+
+    fn wave_size(&self) -> WaveSize {
+        self.flat.size
+    }
+
+    fn new_wave(&self) -> Box<dyn Wave> {
+        Box::new(State::new(self.flat.clone()))
+    }
+}
+
+/// Lanes on their way to and from memory.
+#[repr(align(32))]
+struct Stage {
+    offsets: Lanes,
+    data: [Lanes; 4],
+}
+
+/// The state of one wave.
+struct State {
+    flat: Arc<Flat>,
+    file: File,
+    /// Lanes that run now.
+    exec: u64,
+    /// Lanes that have not returned.
+    live: u64,
+    /// Masks of lanes that wait somewhere.
+    slots: Vec<u64>,
+    pc: usize,
+    dispatch: Dispatch,
+    launch: Launch,
+    descriptors: Vec<Descriptor>,
+    /// The bytes that `descriptors` were made from.
+    table: Vec<u8>,
+    /// Room for the next bytes.
+    spare: Vec<u8>,
+    /// Private memory: word `w` of lane `l` at `w * lanes + l`.
+    scratch: Vec<u32>,
+    stage: Box<Stage>,
+    /// What thread ids in the file were made for: wave, threads.
+    ids_for: Option<(u32, [u32; 3])>,
+    /// Rows of thread ids x, y, z.
+    ids: Box<[Lanes; 3]>,
+}
+
+/// What an instruction leaves to do.
+enum Then {
+    /// The next step.
+    Next,
+    /// Stop here; the next step comes after.
+    Stop(Stop),
+    /// Stop and do it again.
+    Again(Stop),
+}
+
+impl State {
+    fn new(flat: Arc<Flat>) -> Self {
+        let lanes = flat.size.lanes();
+        let mut file = File::new(flat.chunks, lanes / 8);
+        for &(loc, value) in &flat.constants {
+            file.fill(loc, value);
+        }
+        let scratch = flat.kernel.scratch_bytes.div_ceil(4) as usize * lanes as usize;
+        Self {
+            file,
+            exec: 0,
+            live: 0,
+            slots: vec![0; flat.slots as usize],
+            pc: flat.steps.len() - 1,
+            dispatch: Dispatch {
+                groups: [0; 3],
+                table: wavefence_base::GpuAddress(0),
+                user_data: [0; 14],
+            },
+            launch: Launch { group: [0; 3], threads: [0; 3], wave: 0, ordered_id: None },
+            descriptors: Vec::new(),
+            table: Vec::new(),
+            spare: Vec::new(),
+            scratch: vec![0; scratch],
+            stage: Box::new(Stage {
+                offsets: [0; 64],
+                data: [[0; 64]; 4],
+            }),
+            ids_for: None,
+            ids: Box::new([[0; 64]; 3]),
+            flat,
+        }
+    }
+
+    fn lanes(&self) -> u32 {
+        self.flat.size.lanes()
+    }
+
+    fn loc(&self, reg: Reg) -> Loc {
+        self.flat.loc(reg)
+    }
+
+    fn mask(&self) -> LaneMask {
+        LaneMask(self.exec)
+    }
+
+    /// The value of a uniform register.
+    fn scalar(&self, reg: Reg) -> u32 {
+        self.file.words(self.loc(reg))[0]
+    }
+
+    /// Which lanes of a `Bool` register hold.
+    fn truth(&self, reg: Reg) -> u64 {
+        self.file.truth(self.loc(reg))
+    }
+
+    fn set_exec(&mut self, exec: u64) {
+        self.exec = exec;
+        if exec != 0 {
+            self.file.set_exec(exec);
+        }
+    }
+
+    /// Goes on with `exec` at `next`, or at `empty` if no lane is in it.
+    fn go(&mut self, exec: u64, empty: usize) {
+        self.set_exec(exec);
+        self.pc = if exec == 0 { empty } else { self.pc + 1 };
+    }
+
+    fn steps(&mut self, flat: &Flat, env: &mut Env<'_>) -> Stop {
+        loop {
+            match &flat.steps[self.pc] {
+                Step::Ops { first, end } => {
+                    *env.budget = env.budget.saturating_sub(u64::from(end - first));
+                    flat.code.run(*first as usize, *end as usize, &mut self.file, self.exec);
+                    self.pc += 1;
+                }
+                Step::Inst(index) => {
+                    *env.budget = env.budget.saturating_sub(1);
+                    let (inst, loc) = &flat.insts[*index as usize];
+                    match self.inst(inst, *loc, env) {
+                        Then::Next => self.pc += 1,
+                        Then::Stop(stop) => {
+                            self.pc += 1;
+                            return stop;
+                        }
+                        Then::Again(stop) => return stop,
+                    }
+                }
+                Step::Back { head, loc } => {
+                    self.pc = head.0 as usize;
+                    if *env.budget == 0 {
+                        return Stop::Budget { loc: *loc };
+                    }
+                    *env.budget -= 1;
+                }
+                Step::End => return Stop::End,
+                step => self.control(step),
+            }
+        }
+    }
+
+    /// Steps that only change masks and the place.
+    fn control(&mut self, step: &Step) {
+        match step {
+            Step::Save { slot } => {
+                self.slots[*slot as usize] = self.exec;
+                self.pc += 1;
+            }
+            Step::If { cond, slot, has_else, empty } => {
+                let holds = self.truth(*cond) & self.exec;
+                self.slots[*slot as usize] = self.exec;
+                if *has_else {
+                    self.slots[*slot as usize + 1] = self.exec & !holds;
+                }
+                self.go(holds, empty.0 as usize);
+            }
+            Step::Restore { slot, empty } => {
+                self.go(self.slots[*slot as usize], empty.0 as usize);
+            }
+            Step::JumpIf { cond, when, target } => {
+                let holds = self.scalar(*cond) != 0;
+                self.pc = if holds == *when { target.0 as usize } else { self.pc + 1 };
+            }
+            Step::Jump { target } => self.pc = target.0 as usize,
+            Step::Leave { cond, first, end, returns, empty } => {
+                let gone = match cond {
+                    None => self.exec,
+                    Some((reg, true)) => self.truth(*reg) & self.exec,
+                    Some((reg, false)) => !self.truth(*reg) & self.exec,
+                };
+                for slot in &mut self.slots[*first as usize..*end as usize] {
+                    *slot &= !gone;
+                }
+                if *returns {
+                    self.live &= !gone;
+                }
+                self.go(self.exec & !gone, empty.0 as usize);
+            }
+            Step::Switch { selector, slot, cases, default } => {
+                self.switch(*selector, *slot as usize, cases, *default);
+            }
+            Step::Case { slot, empty } => {
+                self.go(self.exec | self.slots[*slot as usize], empty.0 as usize);
+            }
+            Step::Select { selector, cases, other } => {
+                let value = self.scalar(*selector);
+                let found = cases.iter().find(|c| c.0 == value).map_or(*other, |c| c.1);
+                self.pc = found.0 as usize;
+            }
+            Step::Ops { .. } | Step::Inst(_) | Step::Back { .. } | Step::End => {}
+        }
+    }
+
+    fn switch(&mut self, selector: Reg, slot: usize, cases: &[(u32, u32)], default: Option<u32>) {
+        let loc = self.loc(selector);
+        for &(_, case) in cases {
+            self.slots[case as usize] = 0;
+        }
+        if let Some(case) = default {
+            self.slots[case as usize] = 0;
+        }
+        self.slots[slot] = self.exec;
+        for lane in self.mask().iter() {
+            let value = self.file.lane(loc, lane);
+            let case = cases.iter().find(|c| c.0 == value).map(|c| c.1).or(default);
+            if let Some(case) = case {
+                self.slots[case as usize] |= 1 << lane;
+            }
+        }
+        self.exec = 0;
+        self.pc += 1;
+    }
+
+    fn inst(&mut self, inst: &Inst, loc: u32, env: &mut Env<'_>) -> Then {
+        match inst {
+            Inst::Load { .. } | Inst::Store { .. } | Inst::Atomic { .. } => {
+                self.access(inst, loc, env);
+            }
+            Inst::BufferSize { dst, buffer } => self.buffer_size(*dst, *buffer),
+            Inst::Reduce { .. }
+            | Inst::ReducePartition { .. }
+            | Inst::Wave { .. }
+            | Inst::Ballot { .. }
+            | Inst::Match { .. } => self.cross(inst),
+            Inst::Barrier(barrier) if barrier.sync => {
+                let divergent = self.exec != self.live;
+                return Then::Stop(Stop::Barrier { divergent, loc });
+            }
+            // A fence: accesses of a wave are in order already.
+            Inst::Barrier(_) => {}
+            Inst::OrderedAdd { dst, counter, value } => {
+                return self.ordered_add(*dst, *counter, *value, env);
+            }
+            Inst::Gds { op, dst, offset, value, compare } => {
+                for lane in self.mask().iter() {
+                    let at = |reg: &Reg| self.file.lane(self.loc(*reg), lane);
+                    let value = value.as_ref().map_or(0, at);
+                    let compare = compare.as_ref().map_or(0, at);
+                    let old = env.services.gds(*op, at(offset), value, compare);
+                    self.stage.data[0][lane as usize] = old;
+                }
+                if let Some(dst) = dst {
+                    self.file.write(self.flat.loc(*dst), self.exec, &self.stage.data[0]);
+                }
+            }
+            Inst::Clock { dst } => {
+                let now = env.services.clock();
+                self.file.fill(self.flat.loc(dst[0]), now as u32);
+                self.file.fill(self.flat.loc(dst[1]), (now >> 32) as u32);
+            }
+            // Refused when the program was made.
+            Inst::Image { .. } => {}
+            // Made into steps and preset registers.
+            Inst::Unary { .. }
+            | Inst::Binary { .. }
+            | Inst::Ternary { .. }
+            | Inst::Set { .. }
+            | Inst::Builtin { .. } => {}
+        }
+        Then::Next
+    }
+
+    /// One addition for the wave per counter: the sum over the lanes that name
+    /// it; each lane gets the old value plus what the lanes below it added.
+    fn ordered_add(&mut self, dst: Reg, counter: Reg, value: Reg, env: &mut Env<'_>) -> Then {
+        let (dst, counter, value) = (self.loc(dst), self.loc(counter), self.loc(value));
+        // Lanes may name different counters; those of the lowest come first. A
+        // wave that is told to wait has added nothing yet: it is no one's turn
+        // half way.
+        let mut rest = self.mask();
+        while let Some(first) = rest.lowest() {
+            let number = self.file.lane(counter, first);
+            let mut sum = 0u32;
+            let mut members = LaneMask::EMPTY;
+            for lane in rest.iter().filter(|&l| self.file.lane(counter, l) == number) {
+                self.stage.data[0][lane as usize] = sum;
+                sum = sum.wrapping_add(self.file.lane(value, lane));
+                members = members | LaneMask(1 << lane);
+            }
+            let id = self.launch.ordered_id.unwrap_or(u64::MAX);
+            let Some(old) = env.services.ordered_add(id, number, sum) else {
+                return Then::Again(Stop::Ordered);
+            };
+            for lane in members.iter() {
+                let slot = &mut self.stage.data[0][lane as usize];
+                *slot = slot.wrapping_add(old);
+            }
+            rest = rest & !members;
+        }
+        self.file.write(dst, self.exec, &self.stage.data[0]);
+        Then::Next
+    }
+}
+
+impl Wave for State {
+    fn start(&mut self, dispatch: &Dispatch, launch: &Launch, port: &mut dyn Port) {
+        self.begin(dispatch, launch, port);
+    }
+
+    fn run(&mut self, env: &mut Env<'_>) -> Stop {
+        let flat = self.flat.clone();
+        self.steps(&flat, env)
+    }
+}

@@ -1,0 +1,178 @@
+//! From a kernel's tree to linear steps for one wave size.
+//!
+//! - `uniform`: which registers hold one value for all active lanes, and which
+//!   constructs part lanes.
+//! - `flatten`: the tree to a list of nodes with jump targets and mask slots.
+//! - `live`, `alloc`: where each register lies in the file.
+//! - `emit`: nodes to steps; runs of lane ops become one step.
+
+mod alloc;
+mod check;
+mod emit;
+mod flatten;
+mod live;
+mod uniform;
+
+use crate::simd::{Code, Isa, Loc};
+use std::sync::Arc;
+use wavefence_base::{Limit, WaveSize};
+use wavefence_shader::ir::{Builtin, Inst, Kernel, Reg};
+
+/// Where to go: an index into the steps once emitted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Target(pub u32);
+
+/// One step of a program. "Slots" hold masks of lanes that wait somewhere.
+///
+/// No step but [`End`](Step::End) runs without lanes: what takes the last lane
+/// away jumps to its `empty` target, where some construct takes its own back.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Step {
+    /// Lane ops of the code.
+    Ops {
+        /// First op.
+        first: u32,
+        /// After the last.
+        end: u32,
+    },
+    /// Keeps the exec mask in a slot.
+    Save {
+        /// The slot.
+        slot: u32,
+    },
+    /// Keeps the exec mask in `slot`; goes on with the lanes where `cond` holds
+    /// and keeps the others in the next slot if there is an else part.
+    If {
+        /// A `Bool` register.
+        cond: Reg,
+        /// The slot.
+        slot: u32,
+        /// Lanes for an else part are kept in `slot + 1`.
+        has_else: bool,
+        /// Where to go if no lane is left.
+        empty: Target,
+    },
+    /// Takes the lanes from a slot.
+    Restore {
+        /// The slot.
+        slot: u32,
+        /// Where to go if no lane is left.
+        empty: Target,
+    },
+    /// Jumps, all lanes or none.
+    JumpIf {
+        /// A uniform `Bool` register.
+        cond: Reg,
+        /// Jump if it is this.
+        when: bool,
+        /// Where to.
+        target: Target,
+    },
+    /// Jumps.
+    Jump {
+        /// Where to.
+        target: Target,
+    },
+    /// To the head of a loop; counts the budget.
+    Back {
+        /// The head.
+        head: Target,
+        /// Source line index.
+        loc: u32,
+    },
+    /// Takes the lanes where `cond` is `when` (or all) out of slots
+    /// `first..end` and of the exec mask.
+    Leave {
+        /// Which lanes.
+        cond: Option<(Reg, bool)>,
+        /// First slot.
+        first: u32,
+        /// After the last slot.
+        end: u32,
+        /// They will not come back: the lanes return.
+        returns: bool,
+        /// Where to go if no lane is left.
+        empty: Target,
+    },
+    /// Keeps the exec mask in `slot`, sorts the lanes into slots by selector
+    /// value, and goes on without lanes.
+    Switch {
+        /// The selector.
+        selector: Reg,
+        /// The slot; lanes that match nothing wait here.
+        slot: u32,
+        /// Value and slot.
+        cases: Vec<(u32, u32)>,
+        /// Slot of the default.
+        default: Option<u32>,
+    },
+    /// Adds the lanes of a slot.
+    Case {
+        /// The slot.
+        slot: u32,
+        /// Where to go if there is still no lane.
+        empty: Target,
+    },
+    /// As a uniform selector says.
+    Select {
+        /// The selector, uniform.
+        selector: Reg,
+        /// Value and target.
+        cases: Vec<(u32, Target)>,
+        /// Where to go else.
+        other: Target,
+    },
+    /// An instruction that is no lane op: index into [`Flat::insts`].
+    Inst(u32),
+    /// The wave is done.
+    End,
+}
+
+/// A kernel made linear for one wave size.
+#[derive(Debug)]
+pub struct Flat {
+    /// The kernel.
+    pub kernel: Arc<Kernel>,
+    /// The wave size.
+    pub size: WaveSize,
+    /// The steps; the last is [`Step::End`].
+    pub steps: Vec<Step>,
+    /// The lane ops.
+    pub code: Code,
+    /// Other instructions, with their source line index.
+    pub insts: Vec<(Inst, u32)>,
+    /// Where each register of the kernel lies (registers not in use anywhere).
+    pub locs: Vec<Loc>,
+    /// Chunks of the register file.
+    pub chunks: u32,
+    /// Number of mask slots.
+    pub slots: u32,
+    /// Registers that hold constants.
+    pub constants: Vec<(Loc, u32)>,
+    /// Registers that hold launch values.
+    pub builtins: Vec<(Builtin, Loc)>,
+    /// Vars that may be read before they are set.
+    pub zeros: Vec<Loc>,
+    /// First descriptor slot of each resource.
+    pub first_slots: Vec<u32>,
+}
+
+impl Flat {
+    /// Makes `kernel` linear.
+    ///
+    /// # Errors
+    /// A [`Limit`] that names the first thing not supported, and its line.
+    pub fn new(kernel: &Arc<Kernel>, size: WaveSize, isa: Isa) -> Result<Self, Limit> {
+        check::supported(kernel)?;
+        let facts = uniform::analyse(kernel, size);
+        let list = flatten::flatten(kernel, &facts);
+        let heads = live::at_heads(kernel);
+        let places = alloc::allocate(kernel, size, &facts, &list, &heads);
+        emit::emit(kernel, size, isa, list, places)
+    }
+
+    /// Where a register lies.
+    pub fn loc(&self, reg: Reg) -> Loc {
+        self.locs[reg.index()]
+    }
+}

@@ -1,0 +1,112 @@
+//! From nodes to steps: lane ops into the code, targets into step indices.
+
+use super::alloc::Places;
+use super::check::refuse;
+use super::flatten::{Lane, List, Node};
+use super::{Flat, Step, Target};
+use crate::simd::{Code, Isa, LaneKind};
+use std::sync::Arc;
+use wavefence_base::{Limit, WaveSize};
+use wavefence_shader::ir::{Inst, Kernel, RegKind};
+
+/// Makes the program.
+pub fn emit(
+    kernel: &Arc<Kernel>,
+    size: WaveSize,
+    isa: Isa,
+    list: List,
+    places: Places,
+) -> Result<Flat, Limit> {
+    let mut first_slots = Vec::with_capacity(kernel.resources.len());
+    let mut next = 0;
+    for resource in &kernel.resources {
+        first_slots.push(next);
+        next += resource.count;
+    }
+    let mut flat = Flat {
+        kernel: kernel.clone(),
+        size,
+        steps: Vec::new(),
+        code: Code::new(isa, size.lanes() / 8),
+        insts: Vec::new(),
+        locs: places.locs,
+        chunks: places.chunks,
+        slots: list.slots,
+        constants: places.constants,
+        builtins: places.builtins,
+        zeros: places.zeros,
+        first_slots,
+    };
+    let mut targets = Vec::new();
+    let mut open = false;
+    for node in list.nodes {
+        match node {
+            Node::Lane(lane) => {
+                push(&mut flat, &lane)?;
+                let end = flat.code.size() as u32;
+                if let (true, Some(Step::Ops { end: last, .. })) = (open, flat.steps.last_mut()) {
+                    *last = end;
+                } else {
+                    flat.steps.push(Step::Ops { first: end - 1, end });
+                    open = true;
+                }
+                continue;
+            }
+            Node::Inst(Inst::Builtin { .. }, _) => continue,
+            Node::Inst(inst, loc) => {
+                flat.steps.push(Step::Inst(flat.insts.len() as u32));
+                flat.insts.push((inst, loc.0));
+            }
+            Node::Step(step) => flat.steps.push(step),
+            Node::Here(Target(number)) => {
+                let number = number as usize;
+                if targets.len() <= number {
+                    targets.resize(number + 1, 0);
+                }
+                targets[number] = flat.steps.len() as u32;
+            }
+            Node::LoopBegin(_) | Node::LoopEnd(_) => continue,
+        }
+        open = false;
+    }
+    for step in &mut flat.steps {
+        resolve(step, &mut |t| Target(targets[t.0 as usize]));
+    }
+    Ok(flat)
+}
+
+fn push(flat: &mut Flat, lane: &Lane) -> Result<(), Limit> {
+    let dst = flat.loc(lane.dst);
+    let src: Vec<_> = lane.src.iter().map(|&r| flat.loc(r)).collect();
+    let masked = flat.kernel.reg(lane.dst).kind == RegKind::Var && !dst.uniform;
+    if flat.code.push(lane.kind, dst, &src, masked, lane.raw) {
+        return Ok(());
+    }
+    let name = match lane.kind {
+        LaneKind::Un(op) => op.name(),
+        LaneKind::Bin(op) => op.name(),
+        LaneKind::Ter(op) => op.name(),
+        LaneKind::MulAdd | LaneKind::MulSub | LaneKind::NegMulAdd => "fmul and fadd",
+    };
+    Err(refuse(&flat.kernel, name, lane.loc))
+}
+
+fn resolve(step: &mut Step, place: &mut dyn FnMut(Target) -> Target) {
+    match step {
+        Step::If { empty, .. }
+        | Step::Restore { empty, .. }
+        | Step::Leave { empty, .. }
+        | Step::Case { empty, .. } => *empty = place(*empty),
+        Step::JumpIf { target, .. } | Step::Jump { target } => *target = place(*target),
+        Step::Back { head, .. } => *head = place(*head),
+        Step::Select { cases, other, .. } => {
+            cases.iter_mut().for_each(|c| c.1 = place(c.1));
+            *other = place(*other);
+        }
+        Step::Ops { .. }
+        | Step::Save { .. }
+        | Step::Switch { .. }
+        | Step::Inst(_)
+        | Step::End => {}
+    }
+}
