@@ -134,10 +134,7 @@ impl State {
             table: Vec::new(),
             spare: Vec::new(),
             scratch: vec![0; scratch],
-            stage: Box::new(Stage {
-                offsets: [0; 64],
-                data: [[0; 64]; 4],
-            }),
+            stage: Box::new(Stage { offsets: [0; 64], data: [[0; 64]; 4] }),
             ids_for: None,
             ids: Box::new([[0; 64]; 3]),
             flat,

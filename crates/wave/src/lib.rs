@@ -14,10 +14,10 @@
 pub mod descriptor;
 pub mod exec;
 pub mod image;
-pub mod sampler;
-pub mod texel;
 pub mod interp;
 pub mod ops;
+pub mod sampler;
+pub mod texel;
 
 mod program;
 mod simd;

@@ -130,8 +130,7 @@ fn a_break_leaves_two_constructs() {
     let mut continuing = Vec::new();
     let next = b.bin(&mut continuing, BinOp::IAdd, k, one);
     b.set(&mut continuing, k, next);
-    let mut in_scope =
-        vec![Stmt::Loop { label, body: inner, continuing, loc: Loc::NONE }];
+    let mut in_scope = vec![Stmt::Loop { label, body: inner, continuing, loc: Loc::NONE }];
     b.set(&mut in_scope, v, seven);
     body.push(Stmt::Scope { label: scope, body: in_scope });
     b.store(&mut body, Space::Buffer(out), i, v);

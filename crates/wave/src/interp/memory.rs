@@ -16,9 +16,15 @@ use wavefence_shader::ir::{
 /// A buffer as lanes see it.
 #[derive(Clone, Copy)]
 enum Bound {
-    Memory { base: GpuAddress, bytes: u64 },
+    Memory {
+        base: GpuAddress,
+        bytes: u64,
+    },
     /// Words of the dispatch's user data.
-    User { first: u32, count: u32 },
+    User {
+        first: u32,
+        count: u32,
+    },
     Nothing,
 }
 
@@ -43,7 +49,9 @@ impl State {
     /// `Load`, `Store` and `Atomic`.
     pub(super) fn access(&mut self, inst: &Inst, loc: u32, env: &mut Env<'_>) {
         match inst {
-            Inst::Load { dst, space, addr, order } => self.load(dst, *space, *addr, *order, loc, env),
+            Inst::Load { dst, space, addr, order } => {
+                self.load(dst, *space, *addr, *order, loc, env)
+            }
             Inst::Store { src, space, addr, order } => {
                 self.store(src, *space, *addr, *order, loc, env);
             }
@@ -153,7 +161,14 @@ impl State {
         mask & LaneMask(fits)
     }
 
-    fn request(&self, buffer: ResourceRef, base: GpuAddress, len: u64, order: Order, loc: u32) -> Access {
+    fn request(
+        &self,
+        buffer: ResourceRef,
+        base: GpuAddress,
+        len: u64,
+        order: Order,
+        loc: u32,
+    ) -> Access {
         let resource = &self.flat.kernel.resources[buffer.resource.index()];
         let constant = resource.kind == ResourceKind::ConstantBuffer;
         Access {
@@ -185,7 +200,8 @@ impl State {
             return;
         }
         self.offsets(addr);
-        let mask = if uniform { LaneMask(self.exec & self.exec.wrapping_neg()) } else { self.mask() };
+        let mask =
+            if uniform { LaneMask(self.exec & self.exec.wrapping_neg()) } else { self.mask() };
         let lanes = self.lanes() as usize;
         match space {
             Space::Buffer(buffer) => self.load_buffer(buffer, n, mask, order, loc, env.port),
@@ -213,7 +229,13 @@ impl State {
     }
 
     /// A uniform load of a constant buffer or of user data: once for the wave.
-    fn load_scalar(&mut self, dst: &[Reg], buffer: ResourceRef, addr: Addr, port: &mut dyn Port) -> bool {
+    fn load_scalar(
+        &mut self,
+        dst: &[Reg],
+        buffer: ResourceRef,
+        addr: Addr,
+        port: &mut dyn Port,
+    ) -> bool {
         let resource = &self.flat.kernel.resources[buffer.resource.index()];
         if resource.class != ResourceClass::Cbv {
             return false;
@@ -261,7 +283,9 @@ impl State {
         loc: u32,
         port: &mut dyn Port,
     ) {
-        if buffer.index.is_none() && let Bound::Memory { base, bytes } = self.bound(buffer, 0) {
+        if buffer.index.is_none()
+            && let Bound::Memory { base, bytes } = self.bound(buffer, 0)
+        {
             let request = self.request(buffer, base, bytes, order, loc);
             let mut masks = [LaneMask::EMPTY; 4];
             for (c, mask) in masks[..n].iter_mut().enumerate() {
@@ -395,7 +419,9 @@ impl State {
             old.fill(0);
             match change(operands.op) {
                 Change::Read => port.load(&request, offsets, &[mask], std::slice::from_mut(old)),
-                Change::Write => port.store(&request, offsets, &[mask], std::slice::from_ref(value)),
+                Change::Write => {
+                    port.store(&request, offsets, &[mask], std::slice::from_ref(value))
+                }
                 Change::Op(op) => port.atomic(&request, op, offsets, mask, value, compare, old),
             }
             for lane in members.iter().map(|l| l as usize) {

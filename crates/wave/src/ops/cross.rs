@@ -165,9 +165,7 @@ fn lane_of(op: WaveOp, active: LaneMask, a: &[u32], b: &[u32], lane: u32) -> u32
         WaveOp::QuadSwapX => from(active, a, lane ^ 1),
         WaveOp::QuadSwapY => from(active, a, lane ^ 2),
         WaveOp::QuadSwapDiagonal => from(active, a, lane ^ 3),
-        WaveOp::QuadAll => {
-            truth((quad..quad + 4).filter(|&l| active.contains(l)).all(holds))
-        }
+        WaveOp::QuadAll => truth((quad..quad + 4).filter(|&l| active.contains(l)).all(holds)),
         WaveOp::QuadAny => truth((quad..quad + 4).any(holds)),
         WaveOp::All
         | WaveOp::Any

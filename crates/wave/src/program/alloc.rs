@@ -6,10 +6,10 @@
 //! and is widened over a loop where a value must outlive an iteration, or where
 //! lanes that left the loop still hold it.
 
+use super::Step;
 use super::flatten::{List, Node};
 use super::live::Heads;
 use super::uniform::{self, Facts};
-use super::Step;
 use crate::simd::Loc;
 use wavefence_base::WaveSize;
 use wavefence_shader::ir::{Builtin, Inst, Kernel, Label, Reg, RegKind};
@@ -177,9 +177,7 @@ pub fn allocate(
             number[reg.index()] = pools[1].take();
         }
     }
-    let pinned = |reg: Reg| {
-        uniform::is_const(kernel, reg) || builtins.iter().any(|b| b.1 == reg)
-    };
+    let pinned = |reg: Reg| uniform::is_const(kernel, reg) || builtins.iter().any(|b| b.1 == reg);
     scan(kernel, facts, list, &intervals, &pinned, &mut pools, &mut number);
     let per_row = size.lanes() / 8;
     let rows = pools[0].size + 1;

@@ -57,7 +57,10 @@ fn width(kernel: &Kernel, reg: Reg) -> Option<u32> {
 /// The limit, with the line if there is one.
 pub fn refuse(kernel: &Kernel, what: &str, loc: Loc) -> Limit {
     let at = kernel.line(loc).map_or(String::new(), |l| format!(" at {l}"));
-    Limit::unsupported(format!("{what} in `{}`{at}: the interpreter does not have it", kernel.entry))
+    Limit::unsupported(format!(
+        "{what} in `{}`{at}: the interpreter does not have it",
+        kernel.entry
+    ))
 }
 
 /// What to call an instruction.

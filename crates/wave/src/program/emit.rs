@@ -103,10 +103,6 @@ fn resolve(step: &mut Step, place: &mut dyn FnMut(Target) -> Target) {
             cases.iter_mut().for_each(|c| c.1 = place(c.1));
             *other = place(*other);
         }
-        Step::Ops { .. }
-        | Step::Save { .. }
-        | Step::Switch { .. }
-        | Step::Inst(_)
-        | Step::End => {}
+        Step::Ops { .. } | Step::Save { .. } | Step::Switch { .. } | Step::Inst(_) | Step::End => {}
     }
 }

@@ -2,9 +2,9 @@
 //! One type per lane op: the plain function, and where it pays an AVX2 form
 //! that gives the same bits.
 
-use crate::ops::{bits, compare, convert, float, int, trans};
 #[cfg(target_arch = "x86_64")]
 use super::x86::{self, V};
+use crate::ops::{bits, compare, convert, float, int, trans};
 
 /// Applies `f` to eight lanes.
 #[inline(always)]

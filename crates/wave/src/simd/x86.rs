@@ -182,22 +182,12 @@ unsafe fn store(base: *mut u8, i: usize, v: V) {
 /// Walks `n` chunks; with `masked`, lanes outside the exec row keep what they
 /// held.
 #[inline(always)]
-unsafe fn walk(
-    n: usize,
-    masked: bool,
-    dst: *mut u8,
-    regs: *mut u8,
-    value: impl Fn(usize) -> V,
-) {
+unsafe fn walk(n: usize, masked: bool, dst: *mut u8, regs: *mut u8, value: impl Fn(usize) -> V) {
     for i in 0..n {
         let new = value(i);
         // SAFETY: the result's and the exec row's ranges were checked.
         unsafe {
-            let new = if masked {
-                blend(load(dst, i, 32), new, load(regs, i, 32))
-            } else {
-                new
-            };
+            let new = if masked { blend(load(dst, i, 32), new, load(regs, i, 32)) } else { new };
             store(dst, i, new);
         }
     }

@@ -301,11 +301,8 @@ pub fn run_on(
         memory.0.extend(words.iter().flat_map(|w| w.to_le_bytes()));
         places.push((start, words.len()));
     }
-    let dispatch = Dispatch {
-        groups,
-        table: GpuAddress(BASE + memory.0.len() as u64),
-        user_data: [0; 14],
-    };
+    let dispatch =
+        Dispatch { groups, table: GpuAddress(BASE + memory.0.len() as u64), user_data: [0; 14] };
     memory.0.extend(table);
     let program = executor.prepare(kernel, size).expect("supported");
     let count = kernel.threads().div_ceil(size.lanes());
