@@ -258,48 +258,39 @@ fn runs(masks: &[LaneMask], components: usize) -> impl Iterator<Item = (usize, u
     })
 }
 
+/// The mask that all components share.
+#[inline]
+fn same(masks: &[LaneMask]) -> Option<LaneMask> {
+    let (&first, rest) = masks.split_first()?;
+    rest.iter().all(|&m| m == first).then_some(first)
+}
+
 impl Port for CoherentPort {
     fn load(&mut self, a: &Access, offsets: &Lanes, masks: &[LaneMask], out: &mut [Lanes]) {
-        let step = u64::from(a.width.min(4));
-        let components = out.len();
-        for (first, n, mask) in runs(masks, components) {
-            let out = &mut out[first..first + n];
-            let base = a.base.offset(step * first as u64);
-            let mut fresh = true;
-            let bad = self.route(base, offsets, mask, false, |window, offsets, lanes| {
-                if std::mem::take(&mut fresh) {
-                    return window.load_wave(a.width, offsets, lanes, out);
-                }
-                let mut more = vec![[0; 64]; n];
-                let missed = window.load_wave(a.width, offsets, lanes, &mut more);
-                for (to, from) in out.iter_mut().zip(&more) {
-                    for lane in lanes.iter() {
-                        to[lane as usize] = from[lane as usize];
-                    }
-                }
-                missed
-            });
-            if fresh {
-                out.fill([0; 64]);
-            }
-            if !bad.is_empty() {
-                self.load_apart(a, base, offsets, bad, out);
-            }
+        // Nearly always all lanes fall into one segment.
+        if let Some(mask) = same(masks)
+            && let Some(segment) = self.find(a.base)
+            && segment.window(a.base.0).load_wave(a.width, offsets, mask, out).is_empty()
+        {
+            return;
         }
+        self.load_apart(a, offsets, masks, out);
     }
 
     fn store(&mut self, a: &Access, offsets: &Lanes, masks: &[LaneMask], data: &[Lanes]) {
-        let step = u64::from(a.width.min(4));
-        for (first, n, mask) in runs(masks, data.len()) {
-            let data = &data[first..first + n];
-            let base = a.base.offset(step * first as u64);
-            let bad = self.route(base, offsets, mask, true, |window, offsets, lanes| {
-                window.store_wave(a.width, offsets, lanes, data)
-            });
-            if !bad.is_empty() {
-                self.store_apart(a, base, offsets, bad, data);
+        if let Some(mask) = same(masks)
+            && let Some(segment) = self.find(a.base)
+            && segment.gpu_write
+        {
+            let missed = segment.window(a.base.0).store_wave(a.width, offsets, mask, data);
+            if !missed.is_empty() {
+                // Those lanes alone: another thread may have seen the rest and
+                // written over it.
+                self.store_apart(a, offsets, &vec![missed; masks.len()], data);
             }
+            return;
         }
+        self.store_apart(a, offsets, masks, data);
     }
 
     fn atomic(
@@ -365,8 +356,55 @@ impl Port for CoherentPort {
 }
 
 impl CoherentPort {
+    /// Loads whose lanes have different masks, lie in several segments, or miss.
+    #[cold]
+    fn load_apart(&mut self, a: &Access, offsets: &Lanes, masks: &[LaneMask], out: &mut [Lanes]) {
+        let step = u64::from(a.width.min(4));
+        let components = out.len();
+        for (first, n, mask) in runs(masks, components) {
+            let out = &mut out[first..first + n];
+            let base = a.base.offset(step * first as u64);
+            let mut fresh = true;
+            let bad = self.route(base, offsets, mask, false, |window, offsets, lanes| {
+                if std::mem::take(&mut fresh) {
+                    return window.load_wave(a.width, offsets, lanes, out);
+                }
+                let mut more = vec![[0; 64]; n];
+                let missed = window.load_wave(a.width, offsets, lanes, &mut more);
+                for (to, from) in out.iter_mut().zip(&more) {
+                    for lane in lanes.iter() {
+                        to[lane as usize] = from[lane as usize];
+                    }
+                }
+                missed
+            });
+            if fresh {
+                out.fill([0; 64]);
+            }
+            if !bad.is_empty() {
+                self.load_each(a, base, offsets, bad, out);
+            }
+        }
+    }
+
+    /// As [`Self::load_apart`].
+    #[cold]
+    fn store_apart(&mut self, a: &Access, offsets: &Lanes, masks: &[LaneMask], data: &[Lanes]) {
+        let step = u64::from(a.width.min(4));
+        for (first, n, mask) in runs(masks, data.len()) {
+            let data = &data[first..first + n];
+            let base = a.base.offset(step * first as u64);
+            let bad = self.route(base, offsets, mask, true, |window, offsets, lanes| {
+                window.store_wave(a.width, offsets, lanes, data)
+            });
+            if !bad.is_empty() {
+                self.store_each(a, base, offsets, bad, data);
+            }
+        }
+    }
+
     /// Loads lanes one component at a time: those at the edges of allocations.
-    fn load_apart(
+    fn load_each(
         &mut self,
         a: &Access,
         base: GpuAddress,
@@ -395,7 +433,7 @@ impl CoherentPort {
     }
 
     /// Stores lanes one component at a time.
-    fn store_apart(
+    fn store_each(
         &mut self,
         a: &Access,
         base: GpuAddress,

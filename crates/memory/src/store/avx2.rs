@@ -6,6 +6,7 @@
 //!
 //! No hardware gathers and no masked moves: both are slow on the machines that
 //! matter here. Lanes are looked at in chunks of eight.
+#![allow(clippy::needless_range_loop, reason = "lanes index several arrays")]
 
 use super::Window;
 use crate::port::Lanes;
@@ -297,7 +298,9 @@ fn load_1(window: Window<'_>, offsets: &Lanes, mask: LaneMask, out: &mut Lanes) 
             // SAFETY: `consecutive` has checked all of it.
             put(out, chunk, unsafe { read_32(base.add(first as usize + 32 * chunk)) });
         }
-        out[8 * chunks..].fill(0);
+        for chunk in chunks..8 {
+            put(out, chunk, _mm256_setzero_si256());
+        }
         return true;
     }
     if !in_bounds(window, offsets, mask, 4) {
@@ -452,10 +455,11 @@ fn store_1(window: Window<'_>, offsets: &Lanes, mask: LaneMask, data: &Lanes) ->
             unsafe { write_32(base.add(at as usize), get(data, chunk)) };
             continue;
         }
-        for lane in LaneMask(u64::from(live)).iter() {
-            let i = lane as usize;
-            // SAFETY: a live lane, checked by `in_bounds`.
-            unsafe { write_4(base.add(o[i] as usize), data[8 * chunk + i]) };
+        for i in 0..8 {
+            if live >> i & 1 == 1 {
+                // SAFETY: a live lane, checked by `in_bounds`.
+                unsafe { write_4(base.add(o[i] as usize), data[8 * chunk + i]) };
+            }
         }
     }
     true
@@ -467,11 +471,34 @@ fn store_2(window: Window<'_>, offsets: &Lanes, mask: LaneMask, data: [&Lanes; 2
         return false;
     }
     let base = window.ptr.as_ptr();
-    for lane in mask.iter() {
-        let i = lane as usize;
-        let value = u64::from(data[1][i]) << 32 | u64::from(data[0][i]);
-        // SAFETY: a live lane, checked by `in_bounds`.
-        unsafe { write_8(base.add(offsets[i] as usize), value) };
+    for chunk in 0..8 {
+        let live = bits(mask, chunk);
+        if live == 0 {
+            continue;
+        }
+        let o = &offsets[8 * chunk..8 * chunk + 8];
+        let (x, y) = (get(data[0], chunk), get(data[1], chunk));
+        // Lanes 0 1 | 4 5 and 2 3 | 6 7, x and y in turn.
+        let (low, high) = (_mm256_unpacklo_epi32(x, y), _mm256_unpackhi_epi32(x, y));
+        if live == 0xFF
+            && let Shape::Steps(at) = classify(window, get(offsets, chunk), o, live, 8)
+        {
+            // SAFETY: `classify` has checked the 64 bytes.
+            unsafe {
+                let p = base.add(at as usize);
+                write_32(p, _mm256_permute2x128_si256::<0x20>(low, high));
+                write_32(p.add(32), _mm256_permute2x128_si256::<0x31>(low, high));
+            }
+            continue;
+        }
+        for i in 0..8 {
+            if live >> i & 1 == 1 {
+                let lane = 8 * chunk + i;
+                let value = u64::from(data[1][lane]) << 32 | u64::from(data[0][lane]);
+                // SAFETY: a live lane, checked by `in_bounds`.
+                unsafe { write_8(base.add(o[i] as usize), value) };
+            }
+        }
     }
     true
 }

@@ -17,7 +17,7 @@ const PART: usize = 4;
 impl Window<'_> {
     /// Reads `out.len()` components of `width` bytes (8: each is two entries of
     /// `out`) per lane of `mask` into `out`; other lanes get 0. Gives the lanes
-    /// of `mask` that do not lie wholly in the window; those hold 0 or a part.
+    /// of `mask` that do not lie wholly in the window; those hold 0.
     pub fn load_wave(
         self,
         width: u8,
@@ -28,11 +28,23 @@ impl Window<'_> {
         if width < 4 {
             return self.load_narrow(u64::from(width), offsets, mask, out);
         }
-        let mut missed = 0;
+        if out.len() <= PART {
+            return self.load_words(offsets, mask, out);
+        }
+        let missed = self.misfits(offsets, mask, 4 * out.len() as u64);
         let mut window = self;
         for part in out.chunks_mut(PART) {
-            missed |= window.load_words(offsets, mask, part).0;
+            window.load_words(offsets, mask & !missed, part);
             window = window.tail(4 * PART as u64);
+        }
+        missed
+    }
+
+    /// The lanes of `mask` whose `bytes` bytes are not all in the window.
+    fn misfits(self, offsets: &Lanes, mask: LaneMask, bytes: u64) -> LaneMask {
+        let mut missed = 0;
+        for lane in mask.iter() {
+            missed |= u64::from(!self.has(offsets[lane as usize].into(), bytes)) << lane;
         }
         LaneMask(missed)
     }
@@ -104,7 +116,7 @@ impl Window<'_> {
 
     /// Writes `data.len()` components of `width` bytes (8: as for loads) per
     /// lane of `mask`. Gives the lanes of `mask` that do not lie wholly in the
-    /// window; those have written nothing or a part.
+    /// window; those have written nothing.
     pub fn store_wave(
         self,
         width: u8,
@@ -115,13 +127,16 @@ impl Window<'_> {
         if width < 4 {
             return self.store_narrow(u64::from(width), offsets, mask, data);
         }
-        let mut missed = 0;
+        if data.len() <= PART {
+            return self.store_words(offsets, mask, data);
+        }
+        let missed = self.misfits(offsets, mask, 4 * data.len() as u64);
         let mut window = self;
         for part in data.chunks(PART) {
-            missed |= window.store_words(offsets, mask, part).0;
+            window.store_words(offsets, mask & !missed, part);
             window = window.tail(4 * PART as u64);
         }
-        LaneMask(missed)
+        missed
     }
 
     fn store_words(self, offsets: &Lanes, mask: LaneMask, data: &[Lanes]) -> LaneMask {
