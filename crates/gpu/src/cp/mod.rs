@@ -72,7 +72,13 @@ pub(crate) fn unsupported(queue: &Queue, located: &Located, what: &str) -> Troub
 pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
     let mut moved = false;
     if queue.ring == Ring::Graphics {
-        moved |= pfp::step(core, queue);
+        // The PFP is faster than the ME: it gets as far ahead as it may.
+        for _ in 0..core.lead.max(1) {
+            if !pfp::step(core, queue) {
+                break;
+            }
+            moved = true;
+        }
     }
     moved | step_main(core, queue)
 }

@@ -1,3 +1,7 @@
 //! Tests of whole devices, with packets and fake kernels.
 
+mod dispatches;
 pub(crate) mod fake;
+mod packets;
+mod rig;
+mod waits;
