@@ -21,7 +21,7 @@ use wavefence_shader::ir::Kernel;
 /// The shader work, by mode.
 enum Work {
     Model(Box<ModelWork>),
-    Fast(Pool),
+    Fast(Box<Pool>),
 }
 
 /// One GPU: memory, queues, and what they have in flight.
@@ -62,7 +62,7 @@ impl Device {
         let core = Core::new(desc, space.clone());
         let work = match mode {
             RunMode::Model => Work::Model(Box::new(ModelWork::new(&profile, core.shared.clone()))),
-            RunMode::Fast { threads } => Work::Fast(Pool::new(threads, profile)),
+            RunMode::Fast { threads } => Work::Fast(Box::new(Pool::new(threads, profile))),
         };
         let engines = Engines::default();
         Self { core, engines, work, space, submits: Vec::new(), over: None }

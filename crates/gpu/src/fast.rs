@@ -58,6 +58,8 @@ struct State {
     faults: Vec<WaveFault>,
     /// Tasks in workers' hands.
     running: usize,
+    /// Whose turn it is.
+    turn: usize,
     closing: bool,
 }
 
@@ -142,13 +144,15 @@ impl Pool {
 
     /// Something to run, of at most `most` groups.
     fn take(&self, state: &mut State, most: u64) -> Option<Task> {
-        let mut seen = Vec::new();
-        for active in &mut state.active {
-            let queue = active.dispatch.queue;
-            let older = seen.contains(&queue);
-            if active.next < active.dispatch.total {
-                seen.push(queue);
-            }
+        // Every dispatch has its turn: one may spin until another writes.
+        state.turn = state.turn.wrapping_add(1);
+        let count = state.active.len();
+        for offset in 0..count {
+            let at = state.turn.wrapping_add(offset) % count;
+            let queue = state.active[at].dispatch.queue;
+            let starting = |a: &Active| a.dispatch.queue == queue && a.next < a.dispatch.total;
+            let older = state.active[..at].iter().any(starting);
+            let active = &mut state.active[at];
             if let Some(task) = active.take(self.threads, most, older) {
                 active.out += task.groups();
                 return Some(task);

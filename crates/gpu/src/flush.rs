@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn everything_is_no_range() {
-        assert_eq!(coher_range(0, 0xFFFF_FFFF00), None);
+        assert_eq!(coher_range(0, 0xFF_FFFF_FF00), None);
         assert_eq!(coher_range(0x100, 0x200), Some(GpuRange::new(GpuAddress(0x100), 0x200)));
     }
 }

@@ -17,7 +17,7 @@ impl Gds {
     }
 
     fn word(&self, offset: u32) -> Option<&AtomicU32> {
-        if offset % 4 != 0 {
+        if !offset.is_multiple_of(4) {
             return None;
         }
         self.words.get(offset as usize / 4)

@@ -89,7 +89,7 @@ mod tests {
         let mut regs = Regs::default();
         regs.set(reg::COMPUTE_PGM_LO, 0x1234_5678);
         regs.set(reg::COMPUTE_PGM_HI, 0x9A);
-        assert_eq!(regs.program(), GpuAddress(0x9A_1234_5678_00));
+        assert_eq!(regs.program(), GpuAddress(0x9A12_3456_7800));
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn indirect_buffer(
     let bad = |what: &dyn std::fmt::Display| {
         Limit::unsupported(format!("command buffer {buffer:?} cannot be submitted: {what}"))
     };
-    if buffer.len % 4 != 0 {
+    if !buffer.len.is_multiple_of(4) {
         return Err(bad(&"its length is no multiple of 4 bytes"));
     }
     let kind = match ring {

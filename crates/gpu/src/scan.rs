@@ -158,77 +158,108 @@ fn words(body: &[u32]) -> (u64, Value) {
 /// Command buffers that a packet runs.
 fn buffers(p: &Packet) -> Vec<Frame> {
     let frame = |at, size| Frame { at: GpuAddress(field(p, at)), left: field(p, size) };
-    match p.kind() {
-        Kind::IndirectBuffer | Kind::SdmaIndirect => vec![frame(Field::Addr, Field::IbSize)],
-        Kind::CondIndirectBuffer => {
-            vec![frame(Field::ThenAddr, Field::IbSize), frame(Field::ElseAddr, Field::ElseSize)]
-        }
-        _ => Vec::new(),
+    if matches!(p.kind(), Kind::IndirectBuffer | Kind::SdmaIndirect) {
+        vec![frame(Field::Addr, Field::IbSize)]
+    } else if p.kind() == Kind::CondIndirectBuffer {
+        vec![frame(Field::ThenAddr, Field::IbSize), frame(Field::ElseAddr, Field::ElseSize)]
+    } else {
+        Vec::new()
     }
 }
 
 /// What a packet writes to memory.
 fn writes(p: &Packet) -> Vec<Write> {
-    let get = |f| field(p, f);
-    let at = |f| GpuAddress(get(f));
-    match p.kind() {
-        Kind::EventWriteEop | Kind::ReleaseMem => {
-            let value = match get(Field::DataSel) as u8 {
-                data_sel::NONE => return Vec::new(),
-                data_sel::DATA_32 => known(get(Field::Data), 4),
-                data_sel::DATA_64 => known(get(Field::Data), 8),
-                data_sel::GDS => (get(Field::GdsSize) * 4, Value::Unknown),
-                data_sel::ATOMIC_ADD_32 => (4, Value::Unknown),
-                _ => (8, Value::Unknown),
-            };
-            vec![write(at(Field::Addr), value)]
-        }
-        Kind::EventWriteEos => {
-            let value = match get(Field::Command) as u8 {
-                sel::eos_command::DATA => known(get(Field::Data), 4),
-                _ => (get(Field::GdsSize) * 4, Value::Unknown),
-            };
-            vec![write(at(Field::Addr), value)]
-        }
-        Kind::WriteData if p.try_get(Field::Addr).is_some() => {
-            vec![write(at(Field::Addr), words(p.body()))]
-        }
-        Kind::CopyData if p.try_get(Field::Dst).is_some() => {
-            let bytes = if get(Field::CountSel) == 1 { 8 } else { 4 };
-            let value = match p.try_get(Field::Data) {
-                Some(data) => known(data, bytes),
-                None => (bytes, Value::Unknown),
-            };
-            vec![write(at(Field::Dst), value)]
-        }
-        Kind::DmaData if p.try_get(Field::Dst).is_some() => {
-            let value = match p.try_get(Field::Data) {
-                Some(data) => Value::Pattern(data as u32),
-                None => Value::Unknown,
-            };
-            vec![write(at(Field::Dst), (get(Field::ByteCount), value))]
-        }
-        Kind::AtomicMem | Kind::SdmaAtomic => vec![write(at(Field::Addr), (8, Value::Unknown))],
-        Kind::SdmaFence => vec![write(at(Field::Addr), known(get(Field::Data), 4))],
-        Kind::SdmaFence64 => vec![write(at(Field::Addr), known(get(Field::Data), 8))],
-        Kind::SdmaTimestamp | Kind::SdmaTimestampGet => {
-            vec![write(at(Field::Addr), (8, Value::Unknown))]
-        }
-        Kind::SdmaWriteLinear => vec![write(at(Field::Dst), words(p.body()))],
-        Kind::SdmaCopyLinear => {
-            vec![write(at(Field::Dst), (get(Field::ByteCount), Value::Unknown))]
-        }
-        Kind::SdmaCopyBroadcast => [Field::Dst, Field::SecondDst]
-            .map(|f| write(at(f), (get(Field::ByteCount), Value::Unknown)))
-            .into(),
-        Kind::SdmaConstantFill => {
-            let data = get(Field::Data) as u32;
-            let pattern = match get(Field::FillSize) as u8 {
-                sel::fill_size::BYTE => (data & 0xFF) * 0x0101_0101,
-                _ => data,
-            };
-            vec![write(at(Field::Dst), (get(Field::ByteCount), Value::Pattern(pattern)))]
-        }
-        _ => Vec::new(),
+    let rule = WRITERS.iter().find(|(kind, _)| *kind == p.kind());
+    rule.map_or(Vec::new(), |(_, of)| of(p))
+}
+
+/// Finds what one kind of packet writes.
+type Writes = fn(&Packet) -> Vec<Write>;
+
+/// The packets that write memory.
+const WRITERS: &[(Kind, Writes)] = &[
+    (Kind::EventWriteEop, release),
+    (Kind::ReleaseMem, release),
+    (Kind::EventWriteEos, end_of_shader),
+    (Kind::WriteData, write_data),
+    (Kind::CopyData, copy_data),
+    (Kind::DmaData, dma_data),
+    (Kind::AtomicMem, eight_unknown),
+    (Kind::SdmaAtomic, eight_unknown),
+    (Kind::SdmaTimestamp, eight_unknown),
+    (Kind::SdmaTimestampGet, eight_unknown),
+    (Kind::SdmaFence, |p| vec![write(at(p, Field::Addr), known(field(p, Field::Data), 4))]),
+    (Kind::SdmaFence64, |p| vec![write(at(p, Field::Addr), known(field(p, Field::Data), 8))]),
+    (Kind::SdmaWriteLinear, |p| vec![write(at(p, Field::Dst), words(p.body()))]),
+    (Kind::SdmaCopyLinear, |p| vec![copied(p, Field::Dst)]),
+    (Kind::SdmaCopyBroadcast, |p| vec![copied(p, Field::Dst), copied(p, Field::SecondDst)]),
+    (Kind::SdmaConstantFill, fill),
+];
+
+fn at(p: &Packet, f: Field) -> GpuAddress {
+    GpuAddress(field(p, f))
+}
+
+fn eight_unknown(p: &Packet) -> Vec<Write> {
+    vec![write(at(p, Field::Addr), (8, Value::Unknown))]
+}
+
+fn copied(p: &Packet, to: Field) -> Write {
+    write(at(p, to), (field(p, Field::ByteCount), Value::Unknown))
+}
+
+fn release(p: &Packet) -> Vec<Write> {
+    let value = match field(p, Field::DataSel) as u8 {
+        data_sel::NONE => return Vec::new(),
+        data_sel::DATA_32 => known(field(p, Field::Data), 4),
+        data_sel::DATA_64 => known(field(p, Field::Data), 8),
+        data_sel::GDS => (field(p, Field::GdsSize) * 4, Value::Unknown),
+        data_sel::ATOMIC_ADD_32 => (4, Value::Unknown),
+        _ => (8, Value::Unknown),
+    };
+    vec![write(at(p, Field::Addr), value)]
+}
+
+fn end_of_shader(p: &Packet) -> Vec<Write> {
+    let value = match field(p, Field::Command) as u8 {
+        sel::eos_command::DATA => known(field(p, Field::Data), 4),
+        _ => (field(p, Field::GdsSize) * 4, Value::Unknown),
+    };
+    vec![write(at(p, Field::Addr), value)]
+}
+
+fn write_data(p: &Packet) -> Vec<Write> {
+    match p.try_get(Field::Addr) {
+        Some(at) => vec![write(GpuAddress(at), words(p.body()))],
+        None => Vec::new(),
     }
+}
+
+fn copy_data(p: &Packet) -> Vec<Write> {
+    let Some(at) = p.try_get(Field::Dst) else { return Vec::new() };
+    let bytes = if field(p, Field::CountSel) == 1 { 8 } else { 4 };
+    let value = match p.try_get(Field::Data) {
+        Some(data) => known(data, bytes),
+        None => (bytes, Value::Unknown),
+    };
+    vec![write(GpuAddress(at), value)]
+}
+
+fn dma_data(p: &Packet) -> Vec<Write> {
+    let nowhere = field(p, Field::DstSel) == u64::from(sel::dma_dst::NOWHERE);
+    let Some(at) = p.try_get(Field::Dst).filter(|_| !nowhere) else { return Vec::new() };
+    let value = match p.try_get(Field::Data) {
+        Some(data) => Value::Pattern(data as u32),
+        None => Value::Unknown,
+    };
+    vec![write(GpuAddress(at), (field(p, Field::ByteCount), value))]
+}
+
+fn fill(p: &Packet) -> Vec<Write> {
+    let data = field(p, Field::Data) as u32;
+    let pattern = match field(p, Field::FillSize) as u8 {
+        sel::fill_size::BYTE => (data & 0xFF) * 0x0101_0101,
+        _ => data,
+    };
+    vec![write(at(p, Field::Dst), (field(p, Field::ByteCount), Value::Pattern(pattern)))]
 }

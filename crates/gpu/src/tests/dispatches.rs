@@ -20,7 +20,13 @@ fn series(mode: RunMode) -> Rig {
 
 /// Runs `list` with `dims` and `initiator` on a queue and gives the group ids in
 /// the order they ran.
-fn groups(rig: &mut Rig, kind: QueueKind, dims: [u32; 3], initiator: u32, start: [u32; 3]) -> Vec<u32> {
+fn groups(
+    rig: &mut Rig,
+    kind: QueueKind,
+    dims: [u32; 3],
+    initiator: u32,
+    start: [u32; 3],
+) -> Vec<u32> {
     let data = rig.buffer("list", 1 << 16);
     let kernel = rig.load(fake::named("list", [2, 2, 1]));
     let list = rig
@@ -114,7 +120,9 @@ fn partial_groups_by_register() {
 #[test]
 fn wave_size_follows_the_initiator() {
     let mut rig = series(RunMode::Model);
-    for (flag, waves) in [(bits::CS_W32_EN, [(0, 32), (1, 32), (2, 6)].as_slice()), (0, &[(0, 64), (1, 6)])] {
+    for (flag, waves) in
+        [(bits::CS_W32_EN, [(0, 32), (1, 32), (2, 6)].as_slice()), (0, &[(0, 64), (1, 6)])]
+    {
         let data = rig.buffer("launch", 4096);
         let kernel = rig.load(fake::named("launch", [70, 1, 1]));
         let list = rig
@@ -206,7 +214,10 @@ fn ordered_append_follows_launch_order_even_out_of_order() {
     rig.submit(list);
     rig.run_idle();
     let pairs: Vec<u32> = rig.listed(data);
-    assert_eq!(pairs.chunks(2).map(|c| c[1]).collect::<Vec<_>>(), (0..10).map(|i| i * 64).collect::<Vec<_>>());
+    assert_eq!(
+        pairs.chunks(2).map(|c| c[1]).collect::<Vec<_>>(),
+        (0..10).map(|i| i * 64).collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -246,10 +257,7 @@ fn barriers_wait_for_the_whole_group() {
         let mut kernel = fake::named("barrier", [256, 1, 1]);
         kernel.lds_bytes = 4;
         let kernel = rig.load(kernel);
-        let list = rig
-            .list(COMPUTE)
-            .bind(kernel, [256, 1, 1], data)
-            .dispatch([10, 1, 1], FORCE);
+        let list = rig.list(COMPUTE).bind(kernel, [256, 1, 1], data).dispatch([10, 1, 1], FORCE);
         rig.submit(list);
         rig.run_idle();
         // Each of 4 waves saw all 4, in 10 groups: shared memory starts at 0.
@@ -264,10 +272,7 @@ fn barriers_that_not_all_reach_are_faults_and_the_run_goes_on() {
             let mut rig = series(mode);
             let data = rig.buffer("data", 64);
             let kernel = rig.load(fake::named(name, [256, 1, 1]));
-            let list = rig
-                .list(COMPUTE)
-                .bind(kernel, [256, 1, 1], data)
-                .dispatch([3, 1, 1], FORCE);
+            let list = rig.list(COMPUTE).bind(kernel, [256, 1, 1], data).dispatch([3, 1, 1], FORCE);
             let submit = rig.submit(list);
             assert_eq!(rig.run(), Outcome::Idle);
             let faults = rig.device.faults();
@@ -442,11 +447,8 @@ fn dispatches_of_one_queue_overlap_unless_flushed() {
         let mut rig = series(RunMode::Model);
         let (slow, data) = (rig.buffer("slow", 64), rig.buffer("out", 64));
         let kernel = rig.load(fake::named("slow", [1, 1, 1]));
-        let mut list = rig
-            .list(COMPUTE)
-            .bind(kernel, [1, 1, 1], slow)
-            .constant(50)
-            .dispatch([1, 1, 1], FORCE);
+        let mut list =
+            rig.list(COMPUTE).bind(kernel, [1, 1, 1], slow).constant(50).dispatch([1, 1, 1], FORCE);
         if flush {
             list = list.flush_cs();
         }
@@ -480,10 +482,10 @@ fn end_of_pipe_values_land_after_the_shaders_of_their_queue() {
             // Another queue sees the value only together with the shader's store.
             let copy = (Field::SrcSel, u64::from(sel::copy_src::MEMORY));
             let to = (Field::DstSel, u64::from(sel::copy_dst::MEMORY));
-            let list = rig
-                .list(COMPUTE2)
-                .wait(fence, wavefence_pm4::function::EQUAL, 1, 4)
-                .packet(Kind::CopyData, &[copy, to, (Field::Src, data.0), (Field::Dst, fence.0 + 8)]);
+            let list = rig.list(COMPUTE2).wait(fence, wavefence_pm4::function::EQUAL, 1, 4).packet(
+                Kind::CopyData,
+                &[copy, to, (Field::Src, data.0), (Field::Dst, fence.0 + 8)],
+            );
             rig.submit(list);
             rig.run_idle();
             assert_eq!(rig.u32(fence.offset(8)), 1);

@@ -8,9 +8,7 @@ use wavefence_base::{
     CacheAction, Event, FaultKind, Generation, GpuAddress, GpuRange, LimitKind, ProfileName, Writer,
 };
 use wavefence_pm4::marker::{Marker, MarkerKind};
-use wavefence_pm4::{
-    Field, Kind, coher, data_sel, events, function, gcr, int_sel, reg, sel,
-};
+use wavefence_pm4::{Field, Kind, coher, data_sel, events, function, gcr, int_sel, reg, sel};
 
 fn series() -> Rig {
     Rig::new(ProfileName::SeriesX, RunMode::Model)
@@ -96,7 +94,7 @@ fn flushes_are_told_in_neutral_words() {
     };
     let mut rig = Rig::new(ProfileName::XboxOne, RunMode::Model);
     let coher = u64::from(coher::TC_ACTION_ENA | coher::TCL1_ACTION_ENA);
-    let all = (Field::CoherSize, 0xFFFF_FFFF_00);
+    let all = (Field::CoherSize, 0xFF_FFFF_FF00);
     for engine in [sel::acquire_engine::ME, sel::acquire_engine::PFP] {
         let engine = (Field::Engine, u64::from(engine));
         let list = rig.list(GFX).packet(Kind::SurfaceSync, &[(Field::Coher, coher), all, engine]);
@@ -120,7 +118,8 @@ fn flushes_are_told_in_neutral_words() {
     let mut rig = series();
     let bits = u64::from(gcr::GLV_INV | gcr::GL1_INV | gcr::GLK_INV);
     let range = [(Field::CoherBase, 0x1000), (Field::CoherSize, 0x200)];
-    let list = rig.list(COMPUTE).packet(Kind::AcquireMem, &[(Field::Gcr, bits), range[0], range[1]]);
+    let list =
+        rig.list(COMPUTE).packet(Kind::AcquireMem, &[(Field::Gcr, bits), range[0], range[1]]);
     rig.submit(list);
     rig.run_idle();
     let range = Some(GpuRange::new(GpuAddress(0x1000), 0x200));
@@ -195,7 +194,10 @@ fn cp_dma_runs_beside_what_follows_unless_synchronised() {
         let mut rig = series();
         let (from, to, out) = (rig.buffer("from", 64), rig.buffer("to", 64), rig.buffer("out", 64));
         rig.device.host_write(from, &[1; 8]).unwrap();
-        let copy = [(Field::SrcSel, sel::copy_src::MEMORY.into()), (Field::DstSel, sel::copy_dst::MEMORY.into())];
+        let copy = [
+            (Field::SrcSel, sel::copy_src::MEMORY.into()),
+            (Field::DstSel, sel::copy_dst::MEMORY.into()),
+        ];
         // A larger copy first keeps the engine busy for a turn.
         let dma = |bytes, sync| {
             [
@@ -211,10 +213,7 @@ fn cp_dma_runs_beside_what_follows_unless_synchronised() {
             .list(GFX)
             .packet(Kind::DmaData, &dma(8, 0))
             .packet(Kind::DmaData, &dma(0, sync))
-            .packet(
-                Kind::CopyData,
-                &[copy[0], copy[1], (Field::Src, to.0), (Field::Dst, out.0)],
-            );
+            .packet(Kind::CopyData, &[copy[0], copy[1], (Field::Src, to.0), (Field::Dst, out.0)]);
         rig.submit(list);
         rig.run_idle();
         assert_eq!(rig.u64(to), u64::from_le_bytes([1; 8]));
@@ -510,9 +509,8 @@ fn many_submits_go_round_the_ring() {
 #[test]
 fn event_write_kinds() {
     let mut rig = series();
-    let event = |e: u8| {
-        [(Field::EventType, u64::from(e)), (Field::EventIndex, events::index_of(e).into())]
-    };
+    let event =
+        |e: u8| [(Field::EventType, u64::from(e)), (Field::EventIndex, events::index_of(e).into())];
     let list = rig.list(COMPUTE).packet(Kind::EventWrite, &event(events::PS_PARTIAL_FLUSH));
     rig.submit(list);
     assert_eq!(rig.run(), Outcome::Idle);

@@ -8,9 +8,7 @@ use wavefence_base::{
     Event, Generation, GpuAddress, GpuRange, Observer, Profile, ProfileName, QueueId, SubmitId,
 };
 use wavefence_memory::AllocationDesc;
-use wavefence_pm4::{
-    Field, Kind, Packet, Ring, data_sel, events, int_sel, reg, sel,
-};
+use wavefence_pm4::{Field, Kind, Packet, Ring, data_sel, events, int_sel, reg, sel};
 use wavefence_shader::ir::Kernel;
 
 pub(crate) const GFX: QueueKind = QueueKind::Graphics;

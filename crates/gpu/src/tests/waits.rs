@@ -5,6 +5,7 @@ use super::rig::{COMPUTE, COMPUTE2, DMA, GFX, MODES, PROFILES, Rig};
 use crate::{Outcome, QueueKind, RunMode};
 use wavefence_base::{GpuAddress, ProfileName, QueueId, Stall, StallVerdict};
 use wavefence_pm4::function::*;
+use wavefence_pm4::{Field, Kind, reg, sel};
 
 const KINDS: [QueueKind; 3] = [GFX, COMPUTE, DMA];
 const COMPARISONS: [u8; 6] = [LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER_EQUAL, GREATER];
@@ -274,6 +275,63 @@ fn a_shader_that_spins_lets_other_queues_go_on() {
         assert_eq!(rig.u32(data.offset(4)), 40);
         assert!(rig.device.submit_done(spinning));
     }
+}
+
+#[test]
+fn a_shader_that_spins_on_another_dispatch() {
+    for mode in MODES {
+        for same_queue in [false, true] {
+            let mut rig = Rig::new(ProfileName::SeriesX, mode);
+            let data = rig.buffer("data", 64);
+            let spin = rig.load(fake::named("spin", [1, 1, 1]));
+            let slow = rig.load(fake::named("slow", [1, 1, 1]));
+            let list = rig.list(COMPUTE).bind(spin, [1, 1, 1], data).dispatch([9, 1, 1], 4);
+            rig.submit(list);
+            let writer = if same_queue { COMPUTE } else { COMPUTE2 };
+            let list =
+                rig.list(writer).bind(slow, [1, 1, 1], data).constant(100).dispatch([1, 1, 1], 4);
+            rig.submit(list);
+            rig.run_idle();
+            assert_eq!(rig.u32(data.offset(4)), 9);
+        }
+    }
+}
+
+#[test]
+fn waits_of_the_pfp_and_waits_for_registers() {
+    let engine = (Field::Engine, u64::from(sel::engine::PFP));
+    let mut rig = Rig::new(ProfileName::SeriesX, RunMode::Model);
+    let at = rig.buffer("fence", 64);
+    let wait = |space: u8| {
+        [
+            (Field::Function, EQUAL.into()),
+            (Field::Reference, 1),
+            (Field::Mask, 0xFFFF_FFFF),
+            (Field::MemSpace, space.into()),
+        ]
+    };
+    let mut fields = wait(sel::mem_space::MEMORY).to_vec();
+    fields.extend([engine, (Field::Addr, at.0)]);
+    let list = rig.list(GFX).packet(Kind::WaitRegMem, &fields).write(at.offset(8), &[1]);
+    rig.submit(list);
+    let first = stall(rig.run());
+    assert_eq!(first.waits[0].engine, "pfp");
+    set(&mut rig, at, 1, 4);
+    rig.run_idle();
+    assert_eq!(rig.u32(at.offset(8)), 1);
+    let reg = (Field::Reg, u64::from(reg::COMPUTE_USER_DATA_9));
+    let mut fields = wait(sel::mem_space::REGISTER).to_vec();
+    fields.push(reg);
+    let list = rig.list(COMPUTE).set_sh(reg::COMPUTE_USER_DATA_9, &[1]);
+    let list = list.packet(Kind::WaitRegMem, &fields);
+    rig.submit(list);
+    rig.run_idle();
+    let list = rig.list(COMPUTE).set_sh(reg::COMPUTE_USER_DATA_9, &[2]);
+    let list = list.packet(Kind::WaitRegMem, &fields);
+    rig.submit(list);
+    let second = stall(rig.run());
+    assert_eq!(second.waits[0].allocation, Some(("register 0x2e49".into(), 0)));
+    assert_eq!(second.waits[0].present, 2);
 }
 
 #[test]
