@@ -257,6 +257,49 @@ impl Kernel {
         self.resources[..resource.index()].iter().map(|r| r.count).sum()
     }
 
+    /// What the code uses: the value that [`uses`](Self::uses) should have.
+    pub fn find_uses(&self) -> Uses {
+        let mut uses = Uses::default();
+        self.walk(&mut |stmt| {
+            let Stmt::Inst(inst, _) = stmt else { return };
+            match inst {
+                Inst::OrderedAdd { .. } => uses.ordered_append = true,
+                Inst::Gds { .. } => uses.gds = true,
+                Inst::Clock { .. } => uses.clock = true,
+                Inst::Barrier(b) => uses.barrier |= b.sync,
+                Inst::Atomic { .. } | Inst::Image { op: ImageOp::Atomic(_), .. } => {
+                    uses.atomics = true;
+                }
+                Inst::Reduce { .. }
+                | Inst::ReducePartition { .. }
+                | Inst::Wave { .. }
+                | Inst::Ballot { .. }
+                | Inst::Match { .. } => uses.cross_lane = true,
+                Inst::Builtin { which, .. } => {
+                    uses.cross_lane |= matches!(
+                        which,
+                        Builtin::Lane
+                            | Builtin::LaneCount
+                            | Builtin::WaveIndex
+                            | Builtin::WaveCount
+                    );
+                }
+                Inst::Image { op: ImageOp::Sample { lod: Lod::Implicit(_), .. }, .. } => {
+                    uses.cross_lane = true;
+                }
+                Inst::Unary { .. }
+                | Inst::Binary { .. }
+                | Inst::Ternary { .. }
+                | Inst::Set { .. }
+                | Inst::Load { .. }
+                | Inst::Store { .. }
+                | Inst::BufferSize { .. }
+                | Inst::Image { .. } => {}
+            }
+        });
+        uses
+    }
+
     /// Every statement in program order, outer before inner.
     pub fn walk(&self, visit: &mut dyn FnMut(&Stmt)) {
         fn go(block: &Block, visit: &mut dyn FnMut(&Stmt)) {

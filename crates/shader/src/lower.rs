@@ -1,8 +1,38 @@
 //! SPIR-V words to [`Kernel`].
+//!
+//! The module is split into instructions ([`words`]) and its global part read
+//! once ([`module`]). Then the entry point is emitted, every call in place:
+//! values are flattened to scalar registers, control flow to statements
+//! ([`control`]), memory to addresses ([`memory`]). Last, [`opt`] removes what
+//! the naive emission left behind, and the kernel is checked.
+
+mod arith;
+mod atomic;
+mod body;
+mod builder;
+mod constants;
+mod control;
+mod debug;
+mod fold;
+mod glsl;
+mod image;
+mod layout;
+mod memory;
+mod module;
+mod ops;
+mod opt;
+mod pool;
+mod resources;
+mod scan;
+mod types;
+mod value;
+mod wave;
+mod words;
 
 use crate::ShaderError;
-use crate::ir::{Kernel, WaveRule};
-use std::collections::BTreeMap;
+use crate::ShaderErrorKind;
+use crate::ir::{Kernel, Reg, Resource, Uses, WaveRule};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// How SPIR-V's set and binding become a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -53,6 +83,152 @@ impl Default for LowerOptions {
 /// line if known: the module is damaged, uses something not supported, or is
 /// larger than this crate's limits.
 pub fn kernel(words: &[u32], options: &LowerOptions) -> Result<Kernel, ShaderError> {
-    let _ = (words, options);
-    Err(ShaderError::unsupported("SPIR-V is not lowered by this version"))
+    let module = module::Module::parse(words, options)?;
+    let entry = pick(&module, options)?;
+    let group_size = group_size(&module, entry.function)?;
+    let mut lower = Lower {
+        dynamic: scan::dynamic(&module),
+        m: &module,
+        o: options,
+        b: builder::Builder::default(),
+        frames: Vec::new(),
+        globals: HashMap::new(),
+        resources: Vec::new(),
+        lds_bytes: 0,
+        scratch_bytes: 0,
+        group_size,
+        lines: debug::Lines::default(),
+        ballots: HashSet::new(),
+        masks: HashMap::new(),
+    };
+    lower.b.begin()?;
+    lower.inline(entry.function, Vec::new())?;
+    let mut body = std::mem::take(&mut lower.b.prologue);
+    body.extend(lower.b.end());
+    let raw = opt::Raw { pool: lower.b.pool, body, resources: lower.resources };
+    let done = opt::run(raw);
+    let kernel = Kernel {
+        entry: entry.name.clone(),
+        group_size,
+        wave: options.wave,
+        resources: done.resources,
+        lds_bytes: lower.lds_bytes,
+        scratch_bytes: lower.scratch_bytes,
+        regs: done.regs,
+        constants: done.constants,
+        uses: Uses::default(),
+        body: done.body,
+        locs: lower.lines.locs,
+        files: lower.lines.files,
+    };
+    let kernel = Kernel { uses: kernel.find_uses(), ..kernel };
+    match kernel.check() {
+        Ok(()) => Ok(kernel),
+        Err(e) => Err(ShaderError::new(ShaderErrorKind::Internal, e.0)),
+    }
+}
+
+/// What most functions here give.
+type R<T> = Result<T, ShaderError>;
+
+/// The state of one run.
+struct Lower<'m, 'w> {
+    m: &'m module::Module<'w>,
+    o: &'m LowerOptions,
+    b: builder::Builder,
+    /// Functions being emitted in place, innermost last.
+    frames: Vec<control::Frame>,
+    /// Constants and module-scope variables met so far.
+    globals: HashMap<u32, value::Value>,
+    resources: Vec<Resource>,
+    lds_bytes: u32,
+    scratch_bytes: u32,
+    group_size: [u32; 3],
+    lines: debug::Lines,
+    /// Variables that are indexed at run time.
+    dynamic: HashSet<u32>,
+    /// Second words of masks that hold no bit beyond the wave.
+    ballots: HashSet<Reg>,
+    /// Lane masks made so far, by the number of their built-in.
+    masks: HashMap<u32, [Reg; 2]>,
+}
+
+fn pick<'m>(module: &'m module::Module<'_>, options: &LowerOptions) -> R<&'m module::EntryPoint> {
+    let bad = |what: String| ShaderError::new(ShaderErrorKind::Options, what);
+    let names = || {
+        let all: Vec<&str> = module.entries.iter().map(|e| e.name.as_str()).collect();
+        if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+    };
+    match &options.entry {
+        Some(name) => {
+            let found = module.entries.iter().find(|e| e.name == *name);
+            found
+                .ok_or_else(|| bad(format!("no compute entry point {name}; there is: {}", names())))
+        }
+        None => match module.entries.as_slice() {
+            [only] => Ok(only),
+            [] => Err(bad("the module has no compute entry point".to_owned())),
+            _ => Err(bad(format!("which entry point? there is: {}", names()))),
+        },
+    }
+}
+
+/// The most threads a group may have.
+const MAX_THREADS: u64 = 1024;
+
+fn group_size(module: &module::Module<'_>, entry: u32) -> R<[u32; 3]> {
+    use spirv::ExecutionMode as M;
+    let mut size = None;
+    for &(_, i) in module.modes.iter().filter(|m| m.0 == entry) {
+        let ins = module.insts[i];
+        let number = ins.arg(1).map_err(|e| ins.place(e))?;
+        let refuse = |what: String| Err(ins.place(ShaderError::unsupported(what)));
+        let Some(mode) = M::from_u32(number) else {
+            return refuse(format!("execution mode {number}"));
+        };
+        match mode {
+            M::LocalSize => {
+                let three = [ins.arg(2), ins.arg(3), ins.arg(4)];
+                let [x, y, z] = three.map(|n| n.map_err(|e| ins.place(e)));
+                size = Some([x?, y?, z?]);
+            }
+            M::LocalSizeId => {
+                let word = |i| ins.arg(i).and_then(|id| module.constant_u32(id));
+                let [x, y, z] = [2, 3, 4].map(|i| word(i).map_err(|e| ins.place(e)));
+                size = Some([x?, y?, z?]);
+            }
+            M::SubgroupUniformControlFlowKHR
+            | M::MaximallyReconvergesKHR
+            | M::DerivativeGroupQuadsKHR
+            | M::DerivativeGroupLinearKHR
+            | M::DenormPreserve
+            | M::SignedZeroInfNanPreserve
+            | M::RoundingModeRTE => {}
+            _ => return refuse(format!("execution mode {mode:?}")),
+        }
+    }
+    // A constant decorated as the group size overrides the mode.
+    let mut decorated: Vec<u32> = module
+        .decor
+        .iter()
+        .filter(|(_, d)| d.builtin == Some(spirv::BuiltIn::WorkgroupSize))
+        .map(|(&id, _)| id)
+        .collect();
+    decorated.sort_unstable();
+    for id in decorated {
+        if let Some(c) = module.constants.get(&id)
+            && let [x, y, z] = *c.bits
+        {
+            size = Some([x, y, z].map(|n| u32::try_from(n).unwrap_or(u32::MAX)));
+        }
+    }
+    let size = size.ok_or_else(|| ShaderError::invalid("the entry point has no group size"))?;
+    let threads = size.iter().fold(1u64, |n, &d| n.saturating_mul(u64::from(d)));
+    if threads == 0 || threads > MAX_THREADS {
+        let [x, y, z] = size;
+        return Err(ShaderError::limit(format!(
+            "a group of {x} x {y} x {z} threads; 1 to {MAX_THREADS} are taken"
+        )));
+    }
+    Ok(size)
 }

@@ -1,0 +1,198 @@
+//! What an id stands for while code is emitted.
+
+use super::{Lower, R};
+use crate::ShaderError;
+use crate::ir::{Reg, ResourceId};
+use std::rc::Rc;
+
+/// An element of a resource variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Element {
+    pub resource: ResourceId,
+    pub index: Option<Reg>,
+}
+
+/// What an id stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// Scalars, flattened in order.
+    Regs(Rc<[Reg]>),
+    Pointer(Rc<Pointer>),
+    Image(Element),
+    Sampler(Element),
+    SampledImage(Element, Element),
+    /// `OpTypeVoid`.
+    Nothing,
+}
+
+impl Value {
+    pub fn regs(regs: Vec<Reg>) -> Self {
+        Self::Regs(regs.into())
+    }
+}
+
+/// Which memory a pointer points into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    Buffer(Element),
+    Lds,
+    Scratch,
+    /// The ordered-append counters of our prelude.
+    Ordered,
+    /// The global data share of our prelude.
+    Gds,
+}
+
+/// A byte offset in the making: the sum of `reg * scale` and `offset`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sum {
+    pub terms: Vec<(Reg, u32)>,
+    pub offset: u32,
+}
+
+/// How a matrix lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MatrixLayout {
+    pub stride: u32,
+    pub row_major: bool,
+}
+
+/// A run-time index into registers: element `index` of `len`, `stride` scalars
+/// apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    pub index: Reg,
+    pub stride: u32,
+    pub len: u32,
+}
+
+/// Where a pointer points.
+#[derive(Clone, Debug)]
+pub(super) enum Root {
+    /// Addressed memory. `explicit`: laid out by decorations.
+    Memory {
+        memory: Memory,
+        at: Sum,
+        explicit: bool,
+        /// Of the member the pointer came through.
+        matrix: Option<MatrixLayout>,
+        /// Bytes between the components of a vector (rows of a row-major
+        /// matrix lie apart); 0 for side by side.
+        spread: u32,
+    },
+    /// Registers.
+    Local { regs: Rc<[Reg]>, first: u32, choices: Vec<Choice>, writable: bool },
+    /// A resource variable, or one element of it.
+    Resource(Element),
+    /// A texel, for image atomics.
+    Texel { image: Element, coords: Rc<[Reg]> },
+}
+
+/// A pointer.
+#[derive(Clone, Debug)]
+pub(super) struct Pointer {
+    /// Type pointed at.
+    pub ty: u32,
+    pub root: Root,
+    pub coherent: bool,
+    pub volatile: bool,
+}
+
+impl Lower<'_, '_> {
+    /// The value of `id`.
+    pub fn value(&mut self, id: u32) -> R<Value> {
+        if let Some(v) = self.frames.last().and_then(|f| f.values.get(&id)) {
+            return Ok(v.clone());
+        }
+        if let Some(v) = self.globals.get(&id) {
+            return Ok(v.clone());
+        }
+        let value = self.global_value(id)?;
+        self.globals.insert(id, value.clone());
+        Ok(value)
+    }
+
+    fn global_value(&mut self, id: u32) -> R<Value> {
+        if let Some(constant) = self.m.constants.get(&id) {
+            let types = self.m.flatten(constant.ty)?;
+            let pool = &mut self.b.pool;
+            let all = types.iter().zip(constant.bits.iter());
+            return Ok(Value::Regs(all.map(|(&ty, &bits)| pool.constant(ty, bits)).collect()));
+        }
+        if let Some(&ty) = self.m.undefs.get(&id) {
+            return self.zero(ty);
+        }
+        if self.m.variables.contains_key(&id) {
+            return self.variable(id);
+        }
+        Err(ShaderError::invalid(format!("%{id} is used before it has a value")))
+    }
+
+    /// All zeros of type `ty`: what an undefined value is here.
+    pub fn zero(&mut self, ty: u32) -> R<Value> {
+        let types = self.m.flatten(ty)?;
+        let pool = &mut self.b.pool;
+        Ok(Value::Regs(types.iter().map(|&ty| pool.constant(ty, 0)).collect()))
+    }
+
+    /// The scalars of `id`.
+    pub fn regs(&mut self, id: u32) -> R<Rc<[Reg]>> {
+        match self.value(id)? {
+            Value::Regs(regs) => Ok(regs),
+            Value::Pointer(_)
+            | Value::Image(_)
+            | Value::Sampler(_)
+            | Value::SampledImage(..)
+            | Value::Nothing => Err(ShaderError::unsupported(format!(
+                "{} as data (a pointer, image or sampler)",
+                self.m.name(id)
+            ))),
+        }
+    }
+
+    /// The scalars of `id`, which must be `n`.
+    pub fn regs_n(&mut self, id: u32, n: usize) -> R<Rc<[Reg]>> {
+        let regs = self.regs(id)?;
+        if regs.len() == n {
+            return Ok(regs);
+        }
+        Err(ShaderError::invalid(format!("%{id} has {} components, not {n}", regs.len())))
+    }
+
+    /// The one scalar of `id`.
+    pub fn reg(&mut self, id: u32) -> R<Reg> {
+        Ok(self.regs_n(id, 1)?[0])
+    }
+
+    /// The pointer `id`.
+    pub fn pointer(&mut self, id: u32) -> R<Rc<Pointer>> {
+        match self.value(id)? {
+            Value::Pointer(p) => Ok(p),
+            Value::Regs(_)
+            | Value::Image(_)
+            | Value::Sampler(_)
+            | Value::SampledImage(..)
+            | Value::Nothing => Err(ShaderError::invalid(format!("%{id} is no pointer"))),
+        }
+    }
+
+    /// The type of a value id of the present function or module.
+    pub fn type_of(&self, id: u32) -> R<u32> {
+        if let Some(&ty) = self.frames.last().and_then(|f| f.types.get(&id)) {
+            return Ok(ty);
+        }
+        if let Some(c) = self.m.constants.get(&id) {
+            return Ok(c.ty);
+        }
+        let found = self.m.undefs.get(&id).copied();
+        found.ok_or_else(|| ShaderError::invalid(format!("%{id} is used before it has a value")))
+    }
+
+    /// Binds the result of an instruction.
+    pub fn bind(&mut self, id: u32, ty: u32, value: Value) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.values.insert(id, value);
+            frame.types.insert(id, ty);
+        }
+    }
+}
