@@ -23,9 +23,10 @@ impl Lower<'_, '_> {
             _ => (ty, 1),
         };
         let name = self.m.name(id);
-        let kind = self
-            .kind(elem, class)
-            .map_err(|e| ShaderError { what: format!("{}, the type of {name}", e.what), ..e })?;
+        let kind = self.kind(elem, class).map_err(|mut e| {
+            e.what = format!("{}, the type of {name}", e.what);
+            e
+        })?;
         let (register_class, register, space) = self.register(id, class, kind)?;
         let decor = self.m.decor_of(id);
         let members_locked = match self.m.ty(elem)? {
