@@ -1,0 +1,178 @@
+//! Binding tables: what is bound to which HLSL register and space.
+
+use crate::rules;
+use crate::view::{View, describe_kind};
+use std::collections::BTreeMap;
+use wavefence_base::Rule;
+use wavefence_shader::ir::{Kernel, Resource, ResourceClass};
+use wavefence_wave::descriptor::Descriptor;
+
+/// Dwords of root constants that user data registers 2 to 15 hold.
+pub const MAX_ROOT_CONSTANTS: usize = 14;
+
+type Key = (ResourceClass, u32, u32);
+
+/// What is bound, by register class, space and register. An array of resources
+/// takes consecutive registers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bindings {
+    views: BTreeMap<Key, View>,
+    /// Root constants by register and space, in the order they were set.
+    constants: Vec<((u32, u32), Vec<u32>)>,
+}
+
+impl Bindings {
+    /// Nothing bound.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Binds to `t{register}, space{space}`.
+    pub fn srv(&mut self, register: u32, space: u32, view: View) -> &mut Self {
+        self.bind(ResourceClass::Srv, register, space, view)
+    }
+
+    /// Binds to `u{register}, space{space}`.
+    pub fn uav(&mut self, register: u32, space: u32, view: View) -> &mut Self {
+        self.bind(ResourceClass::Uav, register, space, view)
+    }
+
+    /// Binds to `b{register}, space{space}`.
+    pub fn cbv(&mut self, register: u32, space: u32, view: View) -> &mut Self {
+        self.constants.retain(|(key, _)| *key != (register, space));
+        self.bind(ResourceClass::Cbv, register, space, view)
+    }
+
+    /// Binds to `s{register}, space{space}`.
+    pub fn sampler(&mut self, register: u32, space: u32, view: View) -> &mut Self {
+        self.bind(ResourceClass::Sampler, register, space, view)
+    }
+
+    /// Binds by class.
+    pub fn bind(
+        &mut self,
+        class: ResourceClass,
+        register: u32,
+        space: u32,
+        view: View,
+    ) -> &mut Self {
+        self.views.insert((class, space, register), view);
+        self
+    }
+
+    /// Root constants for the constant buffer at `b{register}, space{space}`. They
+    /// travel in registers: no cache lies between a new value and the shader.
+    pub fn root_constants(&mut self, register: u32, space: u32, words: &[u32]) -> &mut Self {
+        self.views.remove(&(ResourceClass::Cbv, space, register));
+        self.constants.retain(|(key, _)| *key != (register, space));
+        self.constants.push(((register, space), words.to_vec()));
+        self
+    }
+
+    /// Unbinds everything.
+    pub fn clear(&mut self) {
+        self.views.clear();
+        self.constants.clear();
+    }
+
+    /// What is bound there.
+    pub fn get(&self, class: ResourceClass, register: u32, space: u32) -> Option<&View> {
+        self.views.get(&(class, space, register))
+    }
+
+    /// Puts everything of `other` over what is bound here.
+    pub fn extend(&mut self, other: &Bindings) {
+        for (&(class, space, register), view) in &other.views {
+            if class == ResourceClass::Cbv {
+                self.cbv(register, space, view.clone());
+            } else {
+                self.bind(class, register, space, view.clone());
+            }
+        }
+        for ((register, space), words) in &other.constants {
+            self.root_constants(*register, *space, words);
+        }
+    }
+
+    /// The root constants as the user data registers carry them.
+    pub(crate) fn constant_words(&self) -> Vec<u32> {
+        self.constants.iter().flat_map(|(_, words)| words).copied().collect()
+    }
+
+    /// The descriptors of a kernel, one per slot, or every rule that is broken.
+    pub(crate) fn resolve(&self, kernel: &Kernel) -> Result<Vec<Descriptor>, Vec<BindingProblem>> {
+        let mut slots = Vec::with_capacity(kernel.slots() as usize);
+        let mut problems = Vec::new();
+        if self.constant_words().len() > MAX_ROOT_CONSTANTS {
+            problems.push(BindingProblem {
+                rule: &rules::ROOT_CONSTANTS,
+                register: "root constants".into(),
+                value: self.constant_words().len().to_string(),
+                message: format!(
+                    "at most {MAX_ROOT_CONSTANTS} dwords fit; put the rest in a constant buffer"
+                ),
+            });
+        }
+        for resource in &kernel.resources {
+            for element in 0..resource.count {
+                match self.slot(resource, element) {
+                    Ok(descriptor) => slots.push(descriptor),
+                    Err(problem) => problems.push(problem),
+                }
+            }
+        }
+        if problems.is_empty() { Ok(slots) } else { Err(problems) }
+    }
+
+    fn slot(&self, resource: &Resource, element: u32) -> Result<Descriptor, BindingProblem> {
+        let register = resource.register + element;
+        let letter = resource.class.letter();
+        let problem = |rule, value: String, message: String| BindingProblem {
+            rule,
+            register: format!("{letter}{register}, space{} ({})", resource.space, resource.name),
+            value,
+            message,
+        };
+        if resource.class == ResourceClass::Cbv
+            && let Some(descriptor) = self.root_constant_slot(register, resource.space)
+        {
+            return Ok(descriptor);
+        }
+        let Some(view) = self.get(resource.class, register, resource.space) else {
+            let what = describe_kind(&resource.kind);
+            let message = format!(
+                "nothing is bound, and the shader declares a {what} there; bind one, or a null view"
+            );
+            return Err(problem(&rules::BINDING_MISSING, String::new(), message));
+        };
+        match view.mismatch(&resource.kind) {
+            None => Ok(view.descriptor()),
+            Some(why) => Err(problem(
+                &rules::BINDING_TYPE,
+                view.describe(),
+                format!("does not fit: {why}; bind what the shader declares"),
+            )),
+        }
+    }
+
+    fn root_constant_slot(&self, register: u32, space: u32) -> Option<Descriptor> {
+        let mut first = 0;
+        for (key, words) in &self.constants {
+            let count = words.len() as u32;
+            if *key == (register, space) {
+                return Some(Descriptor::UserData { first, count });
+            }
+            first += count;
+        }
+        None
+    }
+}
+
+/// One register whose binding breaks a rule.
+pub(crate) struct BindingProblem {
+    pub(crate) rule: &'static Rule,
+    /// `t0, space0 (Input)`.
+    pub(crate) register: String,
+    pub(crate) value: String,
+    pub(crate) message: String,
+}

@@ -1,0 +1,137 @@
+//! Compute state and dispatches.
+
+use super::{Encoder, Own};
+use wavefence_base::{Generation, GpuAddress};
+use wavefence_pm4::{Field, Kind, Packet, Ring, reg, sel};
+
+/// What a dispatch packet says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DispatchArgs {
+    /// The counts are in the packet.
+    Direct([u32; 3]),
+    /// The counts are three dwords in memory.
+    Indirect(GpuAddress),
+}
+
+impl Encoder {
+    /// Writes consecutive shader registers, `first` by its whole dword index.
+    pub(crate) fn set_sh(&mut self, first: u32, values: &[u32]) -> u32 {
+        let offset = u64::from(reg::sh_offset(first));
+        self.packet_with_body(Kind::SetShReg, &[(Field::RegOffset, offset)], values)
+    }
+
+    /// The program: its address without the low 8 bits.
+    pub(crate) fn program(&mut self, code: GpuAddress) {
+        self.set_sh(reg::COMPUTE_PGM_LO, &[(code.0 >> 8) as u32, (code.0 >> 40) as u32]);
+    }
+
+    /// Threads of a group: full in the low half, of the last group in the high.
+    pub(crate) fn threads(&mut self, full: [u32; 3], last: [u32; 3]) {
+        let words: [u32; 3] = std::array::from_fn(|i| full[i] | last[i] << 16);
+        self.set_sh(reg::COMPUTE_NUM_THREAD_X, &words);
+    }
+
+    /// First group in each dimension.
+    pub(crate) fn start(&mut self, start: [u32; 3]) {
+        self.set_sh(reg::COMPUTE_START_X, &start);
+    }
+
+    /// The descriptor table, user data 0 and 1.
+    pub(crate) fn descriptor_table(&mut self, table: Option<Own>) {
+        let at = self.set_sh(reg::COMPUTE_USER_DATA_0, &[0, 0]);
+        if let Some(table) = table {
+            self.patch(at + 2, table);
+        }
+    }
+
+    /// Root constants, user data from 2 on.
+    pub(crate) fn root_constants(&mut self, words: &[u32]) {
+        if !words.is_empty() {
+            self.set_sh(reg::COMPUTE_USER_DATA_2, words);
+        }
+    }
+
+    /// Launches.
+    pub(crate) fn dispatch(&mut self, args: DispatchArgs, initiator: u32) {
+        let initiator = (Field::Initiator, u64::from(initiator));
+        match (args, self.ring) {
+            (DispatchArgs::Direct([x, y, z]), _) => self.launch(
+                Kind::DispatchDirect,
+                &[
+                    (Field::DimX, u64::from(x)),
+                    (Field::DimY, u64::from(y)),
+                    (Field::DimZ, u64::from(z)),
+                    initiator,
+                ],
+            ),
+            (DispatchArgs::Indirect(address), Ring::Graphics) => {
+                self.packet(
+                    Kind::SetBase,
+                    &[
+                        (Field::BaseIndex, u64::from(sel::base_index::INDIRECT)),
+                        // The base is 8-byte aligned, the arguments only 4.
+                        (Field::Addr, address.0 & !7),
+                    ],
+                );
+                let offset = (Field::DataOffset, address.0 & 7);
+                self.launch(Kind::DispatchIndirect, &[offset, initiator]);
+            }
+            (DispatchArgs::Indirect(address), Ring::Compute | Ring::Sdma) => {
+                self.indirect_on_mec(address, initiator);
+            }
+        }
+    }
+
+    /// On GFX7 a MEC reads indirect arguments right only at a multiple of 32, so
+    /// others are copied to such a place first, as drivers do.
+    fn indirect_on_mec(&mut self, address: GpuAddress, initiator: (Field, u64)) {
+        let aligned = match self.generation {
+            Generation::Gfx7 => address.is_aligned(32),
+            Generation::Gfx8 | Generation::Gfx10_3 => true,
+        };
+        if aligned {
+            return self.launch(Kind::DispatchIndirect, &[(Field::Addr, address.0), initiator]);
+        }
+        let Own::Scratch(scratch) = self.scratch(12, 32) else {
+            unreachable!("scratch gives scratch");
+        };
+        for i in 0..3 {
+            let at = self.packet(
+                Kind::CopyData,
+                &[
+                    (Field::SrcSel, u64::from(sel::copy_src::MEMORY)),
+                    (Field::DstSel, u64::from(sel::copy_dst::MEMORY)),
+                    (Field::CountSel, u64::from(sel::copy_count::DWORD)),
+                    (Field::WrConfirm, 1),
+                    (Field::Src, address.offset(u64::from(i) * 4).0),
+                ],
+            );
+            self.patch(at + 4, Own::Scratch(scratch + i * 4));
+        }
+        let at = self.position();
+        self.launch(Kind::DispatchIndirect, &[initiator]);
+        self.patch(at + 1, Own::Scratch(scratch));
+    }
+
+    /// A DISPATCH packet; drivers set the header's compute bit on them.
+    fn launch(&mut self, kind: Kind, fields: &[(Field, u64)]) {
+        let mut builder =
+            Packet::build(kind, self.generation, self.ring).shader_type_compute(true);
+        for &(field, value) in fields {
+            builder = builder.set(field, value);
+        }
+        self.words.extend(builder.encode());
+    }
+
+    /// Starts a part that runs only if the dword at `address` is not 0; give the
+    /// result to [`Encoder::end_condition`].
+    pub(crate) fn begin_condition(&mut self, address: GpuAddress) -> u32 {
+        self.packet(Kind::CondExec, &[(Field::Addr, address.0)])
+    }
+
+    /// Ends the part. COND_EXEC counts to 2^14 - 1 dwords.
+    pub(crate) fn end_condition(&mut self, begin: u32) {
+        let inside = self.position() - begin - 5;
+        self.words[begin as usize + 4] = inside & 0x3FFF;
+    }
+}

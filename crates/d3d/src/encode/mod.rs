@@ -1,0 +1,169 @@
+//! Turns recorded calls into packets of one generation and ring.
+//!
+//! The encoder knows packets and no rules: what a call may say was judged before.
+//! Addresses of the list's own tables and scratch words are not known yet while it
+//! records; they are patched in when the list is placed in GPU memory.
+
+mod copy;
+mod dispatch;
+mod flush;
+mod value;
+
+pub(crate) use copy::{Fill, RowCopy};
+pub(crate) use dispatch::DispatchArgs;
+pub(crate) use flush::{Caches, Sync};
+pub(crate) use value::{Stamp, WaitArgs};
+
+use wavefence_base::{Generation, GpuAddress};
+use wavefence_pm4::{Field, Kind, Packet, Ring, marker::Marker};
+
+/// Bytes that a list's tables and scratch words are aligned to.
+const ALIGNMENT: u64 = 256;
+
+/// What an address in the words refers to before the list has a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Own {
+    /// A byte offset into the list's tables.
+    Table(u32),
+    /// A byte offset into the list's scratch words.
+    Scratch(u32),
+}
+
+/// Two words that get an address, low half first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Patch {
+    word: u32,
+    target: Own,
+}
+
+/// The words of one list.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoder {
+    generation: Generation,
+    ring: Ring,
+    words: Vec<u32>,
+    tables: Vec<u8>,
+    scratch: u32,
+    patches: Vec<Patch>,
+}
+
+/// Where the parts of a list lie from its base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Bytes of packets, from the base.
+    pub(crate) packets: u64,
+    /// Start of the tables.
+    pub(crate) tables: u64,
+    /// Start of the scratch words.
+    pub(crate) scratch: u64,
+    /// Bytes in all.
+    pub(crate) total: u64,
+}
+
+impl Encoder {
+    pub(crate) fn new(generation: Generation, ring: Ring) -> Self {
+        Self {
+            generation,
+            ring,
+            words: Vec::new(),
+            tables: Vec::new(),
+            scratch: 0,
+            patches: Vec::new(),
+        }
+    }
+
+    /// The word where the next packet will lie.
+    pub(crate) fn position(&self) -> u32 {
+        self.words.len() as u32
+    }
+
+    /// The words so far, own addresses still 0.
+    pub(crate) fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    fn gfx10(&self) -> bool {
+        match self.generation {
+            Generation::Gfx7 | Generation::Gfx8 => false,
+            Generation::Gfx10_3 => true,
+        }
+    }
+
+    fn packet(&mut self, kind: Kind, fields: &[(Field, u64)]) -> u32 {
+        let at = self.position();
+        let mut builder = Packet::build(kind, self.generation, self.ring);
+        for &(field, value) in fields {
+            builder = builder.set(field, value);
+        }
+        self.words.extend(builder.encode());
+        at
+    }
+
+    fn packet_with_body(&mut self, kind: Kind, fields: &[(Field, u64)], body: &[u32]) -> u32 {
+        let at = self.position();
+        let mut builder = Packet::build(kind, self.generation, self.ring).body(body);
+        for &(field, value) in fields {
+            builder = builder.set(field, value);
+        }
+        self.words.extend(builder.encode());
+        at
+    }
+
+    /// Marks the words `at` and `at + 1` as an address of the list's own.
+    fn patch(&mut self, at: u32, target: Own) {
+        self.patches.push(Patch { word: at, target });
+    }
+
+    /// Reserves `bytes` of scratch, aligned to `align` (a power of two).
+    fn scratch(&mut self, bytes: u32, align: u32) -> Own {
+        let at = self.scratch.next_multiple_of(align);
+        self.scratch = at + bytes;
+        Own::Scratch(at)
+    }
+
+    /// Appends to the tables, 64-byte aligned, and gives the offset.
+    pub(crate) fn table(&mut self, bytes: &[u8]) -> Own {
+        let at = self.tables.len();
+        self.tables.extend_from_slice(bytes);
+        self.tables.resize(self.tables.len().next_multiple_of(64), 0);
+        Own::Table(at as u32)
+    }
+
+    /// A marker in the stream.
+    pub(crate) fn marker(&mut self, marker: &Marker) {
+        let packet = marker.encode(self.generation, self.ring);
+        self.words.extend(packet.into_words());
+    }
+
+    /// Where the parts will lie.
+    pub(crate) fn layout(&self) -> Layout {
+        let packets = self.words.len() as u64 * 4;
+        let tables = packets.next_multiple_of(ALIGNMENT);
+        let scratch = (tables + self.tables.len() as u64).next_multiple_of(ALIGNMENT);
+        let total = (scratch + u64::from(self.scratch)).next_multiple_of(ALIGNMENT);
+        Layout { packets, tables, scratch, total: total.max(ALIGNMENT) }
+    }
+
+    /// Every byte of the list placed at `base`; scratch words are 0.
+    pub(crate) fn place(&self, base: GpuAddress) -> Vec<u8> {
+        let layout = self.layout();
+        let mut words = self.words.clone();
+        for patch in &self.patches {
+            let address = match patch.target {
+                Own::Table(offset) => base.offset(layout.tables + u64::from(offset)),
+                Own::Scratch(offset) => base.offset(layout.scratch + u64::from(offset)),
+            };
+            let at = patch.word as usize;
+            words[at] |= address.lo();
+            words[at + 1] |= address.hi();
+        }
+        let mut bytes = Vec::with_capacity(layout.total as usize);
+        for word in words {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        bytes.resize(layout.tables as usize, 0);
+        bytes.extend_from_slice(&self.tables);
+        bytes.resize(layout.total as usize, 0);
+        bytes
+    }
+}

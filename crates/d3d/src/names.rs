@@ -1,0 +1,166 @@
+//! From packets back to calls: what the device's findings, faults and hangs say in
+//! the API's words.
+
+use crate::device::Device;
+use crate::list::{Call, CommandList};
+use crate::report::{
+    CallFault, CallRef, Ending, Hang, HangWait, HangWrite, Report, explain, writer,
+};
+use std::sync::Arc;
+use wavefence_base::stall::{PastWrite, PendingWrite};
+use wavefence_base::{BlockedWait, Fault, GpuAddress, QueueId, Stall};
+use wavefence_gpu::Outcome;
+
+/// A command buffer in GPU memory.
+pub(crate) struct Placed {
+    bytes: u64,
+    kind: PlacedKind,
+}
+
+enum PlacedKind {
+    List { name: Arc<str>, calls: Arc<[Call]> },
+    Queue { queue: String, call: &'static str, text: String },
+}
+
+impl Placed {
+    pub(crate) fn list(list: &CommandList, bytes: u64) -> Self {
+        let calls = list.calls.as_slice().into();
+        Self { bytes, kind: PlacedKind::List { name: list.name.clone(), calls } }
+    }
+
+    pub(crate) fn queue_call(queue: &str, call: &'static str, text: String, bytes: u64) -> Self {
+        Self { bytes, kind: PlacedKind::Queue { queue: queue.to_owned(), call, text } }
+    }
+
+    fn call(&self, word: u32) -> Option<CallRef> {
+        match &self.kind {
+            PlacedKind::Queue { queue, call, text } => Some(CallRef {
+                list: queue.clone(),
+                index: None,
+                call: (*call).to_owned(),
+                markers: Vec::new(),
+                text: text.clone(),
+            }),
+            PlacedKind::List { name, calls } => {
+                let call = CommandList::call_at(calls, word)?;
+                Some(CallRef {
+                    list: name.to_string(),
+                    index: Some(call.index),
+                    call: call.name.to_owned(),
+                    markers: markers(calls, call.index),
+                    text: CommandList::spell(name, call),
+                })
+            }
+        }
+    }
+}
+
+/// The events open at a call, outermost first.
+fn markers(calls: &[Call], index: u32) -> Vec<String> {
+    let mut open = Vec::new();
+    for call in calls.iter().take_while(|c| c.index < index) {
+        match call.name {
+            "BeginEvent" => open.push(call.arguments.to_string()),
+            "EndEvent" => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    open
+}
+
+impl Device {
+    /// The call that the packet at `address` came from.
+    pub fn call_at(&self, address: GpuAddress) -> Option<CallRef> {
+        let (&base, placed) = self.placed.range(..=address.0).next_back()?;
+        let offset = address.0 - base;
+        if offset >= placed.bytes {
+            return None;
+        }
+        placed.call((offset / 4) as u32)
+    }
+
+    /// A queue's name.
+    pub fn queue_name(&self, id: QueueId) -> String {
+        self.queues
+            .iter()
+            .find(|q| q.id == id)
+            .map_or_else(|| id.to_string(), |q| q.name().to_owned())
+    }
+
+    /// A shader's name by its kernel's number.
+    pub fn shader_name(&self, kernel: wavefence_base::KernelId) -> Option<&str> {
+        self.pipelines.get(&kernel.0).map(|n| &**n)
+    }
+
+    pub(crate) fn report(&self, outcome: Outcome) -> Report {
+        let ending = match outcome {
+            Outcome::Idle => Ending::Idle,
+            Outcome::Blocked(stall) => Ending::Hang(self.hang(&stall)),
+            Outcome::Limit(limit) => Ending::Limit(limit),
+            Outcome::Stopped(fault) => Ending::Stopped(Box::new(self.fault(&fault))),
+        };
+        Report {
+            ending,
+            faults: self.hardware.faults().iter().map(|f| self.fault(f)).collect(),
+            findings: self.advice.clone(),
+        }
+    }
+
+    fn fault(&self, fault: &Fault) -> CallFault {
+        let place = &fault.place;
+        CallFault {
+            queue: place.queue.map(|q| self.queue_name(q)),
+            call: place.packet.and_then(|p| self.call_at(p)),
+            shader: place.kernel.and_then(|k| self.shader_name(k)).map(str::to_owned),
+            fault: fault.clone(),
+        }
+    }
+
+    /// A stall in words.
+    pub fn hang(&self, stall: &Stall) -> Hang {
+        Hang { waits: stall.waits.iter().map(|w| self.hang_wait(w)).collect() }
+    }
+
+    fn hang_wait(&self, wait: &BlockedWait) -> HangWait {
+        let names = |q| self.queue_name(q);
+        HangWait {
+            queue: names(wait.queue),
+            engine: wait.engine,
+            call: self.call_or_packet(wait.packet),
+            address: wait.address,
+            place: wait.allocation.as_ref().map(|(name, offset)| format!("{name}+{offset:#x}")),
+            function: wait.function,
+            wanted: wait.wanted,
+            present: wait.present,
+            past: wait.past.iter().map(|w| self.past(w)).collect(),
+            pending: wait.pending.iter().map(|w| self.pending(w)).collect(),
+            explanation: explain(&wait.verdict, &names),
+            verdict: wait.verdict.clone(),
+        }
+    }
+
+    fn call_or_packet(&self, packet: GpuAddress) -> CallRef {
+        self.call_at(packet).unwrap_or_else(|| CallRef {
+            list: String::new(),
+            index: None,
+            call: String::new(),
+            markers: Vec::new(),
+            text: format!("packet at {packet}"),
+        })
+    }
+
+    fn past(&self, write: &PastWrite) -> HangWrite {
+        let by = match write.packet {
+            Some(packet) => self.call_or_packet(packet).text,
+            None => writer(write.by, &|q| self.queue_name(q)),
+        };
+        HangWrite { by, value: Some(write.value), landed: write.landed }
+    }
+
+    fn pending(&self, write: &PendingWrite) -> HangWrite {
+        let by = self.call_or_packet(write.packet).text;
+        HangWrite { by, value: write.value, landed: true }
+    }
+}
