@@ -2,6 +2,7 @@
 
 use crate::error::{CallError, Error};
 use crate::hardware::Hardware;
+pub use crate::hardware::{Limits, RunMode};
 use crate::list::{CommandList, ListKind};
 use crate::names::Placed;
 use crate::pipeline::Pipeline;
@@ -14,7 +15,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wavefence_base::{Finding, GpuAddress, Limit, Observer, Profile, ProfileName, Rule};
-pub use wavefence_gpu::{Limits, RunMode};
 pub use wavefence_memory::AllocationDesc;
 use wavefence_shader::ir::Kernel;
 use wavefence_wave::exec::Executor;
@@ -123,7 +123,7 @@ impl DeviceBuilder {
     /// What this host or version cannot do.
     pub fn build(self) -> Result<Device, Limit> {
         let profile = Arc::new(self.profile.clone());
-        let desc = wavefence_gpu::DeviceDesc {
+        let desc = crate::hardware::DeviceDesc {
             profile: self.profile,
             mode: self.mode,
             executor: self.executor.map_or_else(crate::hardware::default_executor, Ok)?,
@@ -376,10 +376,9 @@ impl Device {
                 let pipes = profile.compute_queues.value;
                 match pipes.get(pipe as usize) {
                     None => Some(format!("{} has {} compute pipes", profile.name, pipes.len())),
-                    Some(&queues) if queue >= queues => Some(format!(
-                        "pipe {pipe} of {} has {queues} queues, from 0",
-                        profile.name
-                    )),
+                    Some(&queues) if queue >= queues => {
+                        Some(format!("pipe {pipe} of {} has {queues} queues, from 0", profile.name))
+                    }
                     Some(_) => None,
                 }
             }
@@ -486,12 +485,7 @@ impl Device {
         Ok(address)
     }
 
-    pub(crate) fn mine(
-        &self,
-        tag: DeviceTag,
-        call: &'static str,
-        name: &str,
-    ) -> Result<(), Error> {
+    pub(crate) fn mine(&self, tag: DeviceTag, call: &'static str, name: &str) -> Result<(), Error> {
         if tag == self.tag {
             return Ok(());
         }

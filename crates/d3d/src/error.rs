@@ -2,6 +2,7 @@
 
 use std::fmt;
 use wavefence_base::{Finding, Limit, Place, Rule, Verdict};
+use wavefence_memory::{AccessError, AllocationError, FreeError};
 
 /// One call that breaks a rule. The call was not recorded.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +76,15 @@ pub enum Error {
     /// A list has calls that break API rules.
     #[error(transparent)]
     Calls(#[from] CallErrors),
+    /// An allocation was refused.
+    #[error(transparent)]
+    Allocation(#[from] AllocationError),
+    /// A free was refused.
+    #[error(transparent)]
+    Free(#[from] FreeError),
+    /// An access of the host hit memory that is not there.
+    #[error(transparent)]
+    Access(#[from] AccessError),
     /// This host or this version cannot do it.
     #[error(transparent)]
     Limit(#[from] Limit),

@@ -78,12 +78,7 @@ impl Device {
         let kind = queue.list_kind();
         let mut encoder = Encoder::new(self.profile.generation.value, kind.ring());
         let function = D3D12_COMPARISON_FUNC::GREATER_EQUAL.packet_code().unwrap_or_default();
-        encoder.wait(&WaitArgs {
-            address: fence.address,
-            function,
-            reference: value,
-            wide: true,
-        });
+        encoder.wait(&WaitArgs { address: fence.address, function, reference: value, wide: true });
         let text = format!("queue \"{}\" Wait(\"{}\", {value})", queue.name(), fence.name());
         self.submit_own(queue, &encoder, "Wait", text)
     }

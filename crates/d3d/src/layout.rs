@@ -10,8 +10,8 @@ pub(crate) fn lay_out(mut image: Image) -> Result<(Image, u64), String> {
     if image.levels != 1 || image.layers != 1 || image.depth != 1 {
         return Err("mip levels, layers and depth are not supported yet".into());
     }
-    let row = (u64::from(image.width) * u64::from(image.format.bytes()))
-        .next_multiple_of(ROW_ALIGNMENT);
+    let row =
+        (u64::from(image.width) * u64::from(image.format.bytes())).next_multiple_of(ROW_ALIGNMENT);
     image.row_pitch = row as u32;
     Ok((image, row * u64::from(image.height)))
 }

@@ -1,9 +1,7 @@
 //! How a run ended, in the API's words.
 
 use std::fmt;
-use wavefence_base::{
-    Fault, Finding, GpuAddress, Limit, Place, StallVerdict, Writer,
-};
+use wavefence_base::{Fault, Finding, GpuAddress, Limit, StallVerdict, Writer};
 
 /// A call of a list that a packet came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,10 +196,14 @@ impl Report {
 }
 
 /// What a verdict means and the way out of it.
-pub(crate) fn explain(verdict: &StallVerdict, queues: &dyn Fn(wavefence_base::QueueId) -> String) -> String {
+pub(crate) fn explain(
+    verdict: &StallVerdict,
+    queues: &dyn Fn(wavefence_base::QueueId) -> String,
+) -> String {
     match verdict {
         StallVerdict::Cycle(ring) => {
-            let mut names: Vec<String> = ring.iter().map(|q| format!("\"{}\"", queues(*q))).collect();
+            let mut names: Vec<String> =
+                ring.iter().map(|q| format!("\"{}\"", queues(*q))).collect();
             if let Some(first) = names.first().cloned() {
                 names.push(first);
             }
@@ -248,9 +250,4 @@ pub(crate) fn writer(by: Writer, queues: &dyn Fn(wavefence_base::QueueId) -> Str
         Writer::Shader(q, d) => format!("a shader of {d} on queue \"{}\"", queues(q)),
         other => format!("{other:?}"),
     }
-}
-
-/// The place a fault happened, for findings.
-pub(crate) fn place_of(fault: &Fault) -> &Place {
-    &fault.place
 }

@@ -114,7 +114,9 @@ mod tests {
         }
         for rule in ALL {
             assert!(rule.number >= 1000);
-            assert!(rule.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
+            assert!(
+                rule.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+            );
             assert!(rule.summary.ends_with('.'), "{}", rule.name);
             assert_eq!(find(rule.name).map(|r| r.number), Some(rule.number));
             assert_eq!(find(&rule.number.to_string()).map(|r| r.name), Some(rule.name));

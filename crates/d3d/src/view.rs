@@ -226,18 +226,22 @@ impl View {
 /// The formats that a shader's component type reads.
 fn wrong_type(sampled: SampledType, format: TexelFormat) -> Option<String> {
     let is = match format.kind() {
-        ComponentKind::Unorm | ComponentKind::Snorm | ComponentKind::Float | ComponentKind::Srgb => {
-            SampledType::Float
-        }
+        ComponentKind::Unorm
+        | ComponentKind::Snorm
+        | ComponentKind::Float
+        | ComponentKind::Srgb => SampledType::Float,
         ComponentKind::Uint => SampledType::Uint,
         ComponentKind::Sint => SampledType::Sint,
     };
     (is != sampled).then(|| {
-        format!("the shader reads {} components", match sampled {
-            SampledType::Float => "float",
-            SampledType::Sint => "signed integer",
-            SampledType::Uint => "unsigned integer",
-        })
+        format!(
+            "the shader reads {} components",
+            match sampled {
+                SampledType::Float => "float",
+                SampledType::Sint => "signed integer",
+                SampledType::Uint => "unsigned integer",
+            }
+        )
     })
 }
 

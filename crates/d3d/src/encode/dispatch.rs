@@ -115,8 +115,7 @@ impl Encoder {
 
     /// A DISPATCH packet; drivers set the header's compute bit on them.
     fn launch(&mut self, kind: Kind, fields: &[(Field, u64)]) {
-        let mut builder =
-            Packet::build(kind, self.generation, self.ring).shader_type_compute(true);
+        let mut builder = Packet::build(kind, self.generation, self.ring).shader_type_compute(true);
         for &(field, value) in fields {
             builder = builder.set(field, value);
         }

@@ -63,9 +63,7 @@ impl Encoder {
     fn dma_write(&mut self, address: GpuAddress, stamp: Stamp) {
         let addr = (Field::Addr, address.0);
         match stamp {
-            Stamp::Value32(v) => {
-                self.packet(Kind::SdmaFence, &[addr, (Field::Data, u64::from(v))])
-            }
+            Stamp::Value32(v) => self.packet(Kind::SdmaFence, &[addr, (Field::Data, u64::from(v))]),
             Stamp::Value64(v) => self.packet(Kind::SdmaFence64, &[addr, (Field::Data, v)]),
             // The checks keep the system clock off DMA lists.
             Stamp::GpuClock | Stamp::SystemClock => self.packet(Kind::SdmaTimestamp, &[addr]),
@@ -76,11 +74,9 @@ impl Encoder {
     /// meets it (the PFP on graphics, `hardware/pm4.md` section 6).
     pub(crate) fn top_write(&mut self, address: GpuAddress, words: &[u32]) {
         match self.ring {
-            Ring::Sdma => self.packet_with_body(
-                Kind::SdmaWriteLinear,
-                &[(Field::Dst, address.0)],
-                words,
-            ),
+            Ring::Sdma => {
+                self.packet_with_body(Kind::SdmaWriteLinear, &[(Field::Dst, address.0)], words)
+            }
             Ring::Graphics | Ring::Compute => {
                 let engine = match self.ring {
                     Ring::Graphics => sel::engine::PFP,

@@ -32,21 +32,21 @@ pub struct NameError {
 /// Declares a set of flags: `SHORT = FULL_NAME = value`.
 macro_rules! flag_set {
     (
-        $(#[$doc:meta])*
+        $(#[$doc:ident $($docs:tt)*])*
         $type:ident : $repr:ty, prefix $prefix:literal {
-            $($(#[$d:meta])* $short:ident = $full:ident = $value:expr;)*
+            $($(#[$d:ident $($ds:tt)*])* $short:ident = $full:ident = $value:expr;)*
         }
     ) => {
         bitflags::bitflags! {
-            $(#[$doc])*
+            $(#[$doc $($docs)*])*
             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
             #[allow(non_camel_case_types, reason = "the field's own spelling")]
             pub struct $type: $repr {
-                $($(#[$d])* const $short = $value;)*
+                $($(#[$d $($ds)*])* const $short = $value;)*
             }
         }
 
-        $($(#[$d])* pub const $full: $type = $type::$short;)*
+        $($(#[$d $($ds)*])* pub const $full: $type = $type::$short;)*
 
         impl $type {
             /// Prefix of every name.

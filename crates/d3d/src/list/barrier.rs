@@ -168,9 +168,8 @@ impl CommandList {
         let graphics = self.kind == ListKind::Graphics;
         // Indirect arguments are no shader's: the engine that reads them is past them
         // when a later packet runs.
-        let compute = S::UNORDERED_ACCESS
-            | S::NON_PIXEL_SHADER_RESOURCE
-            | S::VERTEX_AND_CONSTANT_BUFFER;
+        let compute =
+            S::UNORDERED_ACCESS | S::NON_PIXEL_SHADER_RESOURCE | S::VERTEX_AND_CONSTANT_BUFFER;
         let written = after.is_empty()
             || after.intersects(
                 S::RENDER_TARGET
@@ -202,9 +201,9 @@ impl CommandList {
                         | S::RESOLVE_SOURCE,
                 ),
             // The index fetch is known to be over only when its waves are done.
-            vs: graphics && before.intersects(
-                    S::INDEX_BUFFER | S::STREAM_OUT | S::VERTEX_AND_CONSTANT_BUFFER,
-                ),
+            vs: graphics
+                && before
+                    .intersects(S::INDEX_BUFFER | S::STREAM_OUT | S::VERTEX_AND_CONSTANT_BUFFER),
             ..Sync::default()
         }
     }

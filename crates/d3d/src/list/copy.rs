@@ -294,9 +294,8 @@ fn overlap(c: &mut Checks) {
 }
 
 fn box_within(c: &mut Checks, argument: &str, s: &Surface<'_>, at: [u32; 2], extent: [u32; 2]) {
-    let inside = |at: u32, extent: u32, size: u32| {
-        at.checked_add(extent).is_some_and(|end| end <= size)
-    };
+    let inside =
+        |at: u32, extent: u32, size: u32| at.checked_add(extent).is_some_and(|end| end <= size);
     if !s.fits {
         let message = format!("the rows do not lie in \"{}\"", s.name);
         c.error(&rules::COPY_RANGE, argument, "", message);

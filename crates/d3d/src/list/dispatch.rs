@@ -248,7 +248,8 @@ impl CommandList {
                         (WaveSize::W32, false) => "an indirect dispatch runs wave64; use DispatchX",
                         (WaveSize::W64, _) => "leave W32 out",
                     };
-                    let message = format!("shader \"{name}\" has [WaveSize({})]; {way}", size.lanes());
+                    let message =
+                        format!("shader \"{name}\" has [WaveSize({})]; {way}", size.lanes());
                     c.error(&rules::DISPATCH_WAVE_SIZE, "Flags", flags, message);
                 }
             }
@@ -304,8 +305,10 @@ impl CommandList {
                 c.error(&rules::DISPATCH_LIMIT, names[i], counts[i], message);
             } else if started && counts[i] <= self.state.start[i] {
                 let start = self.state.start[i];
-                let message = format!("is an end coordinate and not above the start {start}: \
-                                       nothing runs; add the start to the count");
+                let message = format!(
+                    "is an end coordinate and not above the start {start}: \
+                                       nothing runs; add the start to the count"
+                );
                 c.advise(&rules::DISPATCH_START_EMPTY, names[i], counts[i], message);
             } else if counts[i] == 0 {
                 c.advise(&rules::DISPATCH_EMPTY, names[i], 0, "runs nothing; leave the call out");

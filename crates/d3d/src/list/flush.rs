@@ -28,13 +28,7 @@ impl CommandList {
         self
     }
 
-    fn check_flush(
-        &self,
-        c: &mut Checks,
-        flags: D3D12XBOX_FLUSH,
-        base: GpuAddress,
-        size: u64,
-    ) {
+    fn check_flush(&self, c: &mut Checks, flags: D3D12XBOX_FLUSH, base: GpuAddress, size: u64) {
         use D3D12XBOX_FLUSH as F;
         if flags.unknown() != 0 {
             let message = "has bits that no flag names";
@@ -99,11 +93,7 @@ impl CommandList {
 }
 
 /// What a flush means on a kind of queue.
-pub(crate) fn flush_sync(
-    flags: D3D12XBOX_FLUSH,
-    kind: ListKind,
-    range: Option<GpuRange>,
-) -> Sync {
+pub(crate) fn flush_sync(flags: D3D12XBOX_FLUSH, kind: ListKind, range: Option<GpuRange>) -> Sync {
     use D3D12XBOX_FLUSH as F;
     let graphics = kind == ListKind::Graphics;
     Sync {
