@@ -2,7 +2,7 @@
 
 use crate::error::{CallError, Error};
 use crate::hardware::Hardware;
-pub use crate::hardware::{Limits, RunMode};
+pub use wavefence_gpu::{Limits, RunMode};
 use crate::list::{CommandList, ListKind};
 use crate::names::Placed;
 use crate::pipeline::Pipeline;
@@ -14,7 +14,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wavefence_base::{Finding, GpuAddress, Limit, Observer, Profile, ProfileName, Rule};
+use wavefence_base::{
+    Finding, GpuAddress, GpuRange, Limit, Observer, Profile, ProfileName, Rule,
+};
 pub use wavefence_memory::AllocationDesc;
 use wavefence_shader::ir::Kernel;
 use wavefence_wave::exec::Executor;
@@ -36,7 +38,6 @@ pub struct DeviceBuilder {
     stop_on_fault: bool,
     seed: u64,
     dxc: Option<PathBuf>,
-    memory_budget: Option<u64>,
 }
 
 impl Default for DeviceBuilder {
@@ -51,7 +52,6 @@ impl Default for DeviceBuilder {
             stop_on_fault: false,
             seed: 0,
             dxc: None,
-            memory_budget: None,
         }
     }
 }
@@ -78,12 +78,6 @@ impl DeviceBuilder {
     /// What the device may use up before a run ends with a limit.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
-        self
-    }
-
-    /// Host bytes that GPU memory may take.
-    pub fn memory_budget(mut self, bytes: u64) -> Self {
-        self.memory_budget = Some(bytes);
         self
     }
 
@@ -123,15 +117,15 @@ impl DeviceBuilder {
     /// What this host or version cannot do.
     pub fn build(self) -> Result<Device, Limit> {
         let profile = Arc::new(self.profile.clone());
-        let desc = crate::hardware::DeviceDesc {
+        let desc = wavefence_gpu::DeviceDesc {
             profile: self.profile,
             mode: self.mode,
-            executor: self.executor.map_or_else(crate::hardware::default_executor, Ok)?,
+            executor: self.executor.unwrap_or_else(crate::hardware::default_executor),
             limits: self.limits,
             stop_on_fault: self.stop_on_fault,
             seed: self.seed,
         };
-        let hardware = Hardware::new(desc, self.memory_budget, self.observers)?;
+        let hardware = Hardware::new(desc, self.observers);
         Ok(Device {
             tag: DeviceTag(NEXT_DEVICE.fetch_add(1, Ordering::Relaxed)),
             profile,
@@ -312,7 +306,7 @@ impl Device {
     /// # Errors
     /// A limit of this host or version.
     pub fn create_pipeline(&mut self, name: &str, kernel: Arc<Kernel>) -> Result<Pipeline, Error> {
-        let loaded = self.hardware.load_kernel(name, kernel.clone())?;
+        let loaded = self.hardware.load_kernel(kernel.clone())?;
         let name: Arc<str> = name.into();
         self.pipelines.insert(loaded.id.0, name.clone());
         Ok(Pipeline { name, kernel, id: loaded.id, code: loaded.code, device: self.tag })
@@ -437,9 +431,8 @@ impl Device {
         }
         for list in lists {
             let base = self.place_list(queue, list)?;
-            let bytes = list.encoder.layout().packets;
-            if bytes > 0 {
-                self.hardware.submit(queue.id, base, bytes)?;
+            for (offset, bytes) in list.encoder.pieces() {
+                self.hardware.submit(queue.id, GpuRange::new(base.offset(offset), bytes))?;
             }
         }
         Ok(())

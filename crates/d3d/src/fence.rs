@@ -9,6 +9,7 @@ use crate::names::Placed;
 use crate::queue::{Fence, Queue};
 use crate::report::Report;
 use crate::rules;
+use wavefence_base::GpuRange;
 
 impl Device {
     /// The queue sets the fence when everything it was given before is done:
@@ -94,7 +95,7 @@ impl Device {
         let base = self.own_memory(call, layout.total)?;
         self.write(base, &encoder.place(base))?;
         self.placed.insert(base.0, Placed::queue_call(queue.name(), call, text, layout.packets));
-        self.hardware.submit(queue.id, base, layout.packets)
+        self.hardware.submit(queue.id, GpuRange::new(base, layout.packets))
     }
 
     /// The fence's value now: `GetCompletedValue`. Nothing runs.

@@ -2,7 +2,7 @@
 //! the API's words.
 
 use crate::device::Device;
-use crate::hardware::Outcome;
+use wavefence_gpu::Outcome;
 use crate::list::{Call, CommandList};
 use crate::report::{
     CallFault, CallRef, Ending, Hang, HangWait, HangWrite, Report, explain, writer,

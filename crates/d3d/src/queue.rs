@@ -1,6 +1,6 @@
 //! Queues and fences: handles. The calls on them are the device's.
 
-pub use crate::hardware::QueueKind;
+pub use wavefence_gpu::QueueKind;
 use crate::list::ListKind;
 use crate::resource::DeviceTag;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::{Encoder, Own};
 use wavefence_base::{Generation, GpuAddress};
-use wavefence_pm4::{Field, Kind, Packet, Ring, reg, sel};
+use wavefence_pm4::{Field, Kind, Ring, reg, sel};
 
 /// What a dispatch packet says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,15 +55,17 @@ impl Encoder {
     pub(crate) fn dispatch(&mut self, args: DispatchArgs, initiator: u32) {
         let initiator = (Field::Initiator, u64::from(initiator));
         match (args, self.ring) {
-            (DispatchArgs::Direct([x, y, z]), _) => self.launch(
-                Kind::DispatchDirect,
-                &[
-                    (Field::DimX, u64::from(x)),
-                    (Field::DimY, u64::from(y)),
-                    (Field::DimZ, u64::from(z)),
-                    initiator,
-                ],
-            ),
+            (DispatchArgs::Direct([x, y, z]), _) => {
+                self.launch(
+                    Kind::DispatchDirect,
+                    &[
+                        (Field::DimX, u64::from(x)),
+                        (Field::DimY, u64::from(y)),
+                        (Field::DimZ, u64::from(z)),
+                        initiator,
+                    ],
+                );
+            }
             (DispatchArgs::Indirect(address), Ring::Graphics) => {
                 self.packet(
                     Kind::SetBase,
@@ -90,11 +92,10 @@ impl Encoder {
             Generation::Gfx8 | Generation::Gfx10_3 => true,
         };
         if aligned {
-            return self.launch(Kind::DispatchIndirect, &[(Field::Addr, address.0), initiator]);
+            self.launch(Kind::DispatchIndirect, &[(Field::Addr, address.0), initiator]);
+            return;
         }
-        let Own::Scratch(scratch) = self.scratch(12, 32) else {
-            unreachable!("scratch gives scratch");
-        };
+        let scratch = self.scratch_offset(12, 32);
         for i in 0..3 {
             let at = self.packet(
                 Kind::CopyData,
@@ -108,28 +109,26 @@ impl Encoder {
             );
             self.patch(at + 4, Own::Scratch(scratch + i * 4));
         }
-        let at = self.position();
-        self.launch(Kind::DispatchIndirect, &[initiator]);
+        let at = self.launch(Kind::DispatchIndirect, &[initiator]);
         self.patch(at + 1, Own::Scratch(scratch));
     }
 
     /// A DISPATCH packet; drivers set the header's compute bit on them.
-    fn launch(&mut self, kind: Kind, fields: &[(Field, u64)]) {
-        let mut builder = Packet::build(kind, self.generation, self.ring).shader_type_compute(true);
-        for &(field, value) in fields {
-            builder = builder.set(field, value);
-        }
-        self.words.extend(builder.encode());
+    fn launch(&mut self, kind: Kind, fields: &[(Field, u64)]) -> u32 {
+        self.build(kind, fields, &[], true)
     }
 
     /// Starts a part that runs only if the dword at `address` is not 0; give the
     /// result to [`Encoder::end_condition`].
     pub(crate) fn begin_condition(&mut self, address: GpuAddress) -> u32 {
-        self.packet(Kind::CondExec, &[(Field::Addr, address.0)])
+        let at = self.packet(Kind::CondExec, &[(Field::Addr, address.0)]);
+        self.conditional = true;
+        at
     }
 
     /// Ends the part. COND_EXEC counts to 2^14 - 1 dwords.
     pub(crate) fn end_condition(&mut self, begin: u32) {
+        self.conditional = false;
         let inside = self.position() - begin - 5;
         self.words[begin as usize + 4] = inside & 0x3FFF;
     }

@@ -20,6 +20,10 @@ use wavefence_pm4::{Field, Kind, Packet, Ring, marker::Marker};
 /// Bytes that a list's tables and scratch words are aligned to.
 const ALIGNMENT: u64 = 256;
 
+/// Dwords after which a list is cut. A list of one packet kind can add 2^14 dwords
+/// before the next chance.
+const CUT_DWORDS: u32 = 1 << 19;
+
 /// What an address in the words refers to before the list has a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Own {
@@ -45,6 +49,10 @@ pub(crate) struct Encoder {
     tables: Vec<u8>,
     scratch: u32,
     patches: Vec<Patch>,
+    /// Dwords where the list may be cut into command buffers.
+    cuts: Vec<u32>,
+    /// True inside a part that a packet may skip, which must not be cut.
+    conditional: bool,
 }
 
 /// Where the parts of a list lie from its base.
@@ -69,6 +77,8 @@ impl Encoder {
             tables: Vec::new(),
             scratch: 0,
             patches: Vec::new(),
+            cuts: Vec::new(),
+            conditional: false,
         }
     }
 
@@ -90,23 +100,54 @@ impl Encoder {
     }
 
     fn packet(&mut self, kind: Kind, fields: &[(Field, u64)]) -> u32 {
-        let at = self.position();
-        let mut builder = Packet::build(kind, self.generation, self.ring);
+        self.build(kind, fields, &[], false)
+    }
+
+    fn packet_with_body(&mut self, kind: Kind, fields: &[(Field, u64)], body: &[u32]) -> u32 {
+        self.build(kind, fields, body, false)
+    }
+
+    /// Appends a packet and gives the dword it starts at.
+    fn build(&mut self, kind: Kind, fields: &[(Field, u64)], body: &[u32], compute: bool) -> u32 {
+        let mut builder =
+            Packet::build(kind, self.generation, self.ring).body(body).shader_type_compute(compute);
         for &(field, value) in fields {
             builder = builder.set(field, value);
         }
+        self.cut_if_long();
+        let at = self.position();
         self.words.extend(builder.encode());
         at
     }
 
-    fn packet_with_body(&mut self, kind: Kind, fields: &[(Field, u64)], body: &[u32]) -> u32 {
-        let at = self.position();
-        let mut builder = Packet::build(kind, self.generation, self.ring).body(body);
-        for &(field, value) in fields {
-            builder = builder.set(field, value);
+    /// Notes a place to cut when enough was recorded since the last one: a command
+    /// buffer has at most 2^20 - 1 dwords.
+    fn cut_if_long(&mut self) {
+        let last = self.cuts.last().copied().unwrap_or(0);
+        if self.conditional || self.position() - last < CUT_DWORDS {
+            return;
         }
-        self.words.extend(builder.encode());
-        at
+        // A DMA engine's command buffers start at multiples of 32 bytes.
+        while self.ring == Ring::Sdma && self.position() % 8 != 0 {
+            let nop = Packet::build(Kind::SdmaNop, self.generation, self.ring).encode();
+            self.words.extend(nop);
+        }
+        self.cuts.push(self.position());
+    }
+
+    /// The pieces that are submitted, as byte ranges from the list's base.
+    pub(crate) fn pieces(&self) -> Vec<(u64, u64)> {
+        let mut ends: Vec<u32> = self.cuts.clone();
+        ends.push(self.position());
+        let mut start = 0;
+        let mut pieces = Vec::new();
+        for end in ends {
+            if end > start {
+                pieces.push((u64::from(start) * 4, u64::from(end - start) * 4));
+            }
+            start = end;
+        }
+        pieces
     }
 
     /// Marks the words `at` and `at + 1` as an address of the list's own.
@@ -116,9 +157,14 @@ impl Encoder {
 
     /// Reserves `bytes` of scratch, aligned to `align` (a power of two).
     fn scratch(&mut self, bytes: u32, align: u32) -> Own {
+        Own::Scratch(self.scratch_offset(bytes, align))
+    }
+
+    /// As [`Encoder::scratch`], the offset alone.
+    fn scratch_offset(&mut self, bytes: u32, align: u32) -> u32 {
         let at = self.scratch.next_multiple_of(align);
         self.scratch = at + bytes;
-        Own::Scratch(at)
+        at
     }
 
     /// Appends to the tables, 64-byte aligned, and gives the offset.
@@ -131,6 +177,7 @@ impl Encoder {
 
     /// A marker in the stream.
     pub(crate) fn marker(&mut self, marker: &Marker) {
+        self.cut_if_long();
         let packet = marker.encode(self.generation, self.ring);
         self.words.extend(packet.into_words());
     }
