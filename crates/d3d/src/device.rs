@@ -2,7 +2,6 @@
 
 use crate::error::{CallError, Error};
 use crate::hardware::Hardware;
-pub use wavefence_gpu::{Limits, RunMode};
 use crate::list::{CommandList, ListKind};
 use crate::names::Placed;
 use crate::pipeline::Pipeline;
@@ -14,9 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wavefence_base::{
-    Finding, GpuAddress, GpuRange, Limit, Observer, Profile, ProfileName, Rule,
-};
+use wavefence_base::{Finding, GpuAddress, GpuRange, Limit, Observer, Profile, ProfileName, Rule};
+pub use wavefence_gpu::{Limits, RunMode};
 pub use wavefence_memory::AllocationDesc;
 use wavefence_shader::ir::Kernel;
 use wavefence_wave::exec::Executor;

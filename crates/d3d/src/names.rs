@@ -2,7 +2,6 @@
 //! the API's words.
 
 use crate::device::Device;
-use wavefence_gpu::Outcome;
 use crate::list::{Call, CommandList};
 use crate::report::{
     CallFault, CallRef, Ending, Hang, HangWait, HangWrite, Report, explain, writer,
@@ -10,6 +9,7 @@ use crate::report::{
 use std::sync::Arc;
 use wavefence_base::stall::{PastWrite, PendingWrite};
 use wavefence_base::{BlockedWait, Fault, GpuAddress, QueueId, Stall};
+use wavefence_gpu::Outcome;
 
 /// A command buffer in GPU memory.
 pub(crate) struct Placed {

@@ -1,10 +1,10 @@
 //! Queues and fences: handles. The calls on them are the device's.
 
-pub use wavefence_gpu::QueueKind;
 use crate::list::ListKind;
 use crate::resource::DeviceTag;
 use std::sync::Arc;
 use wavefence_base::{GpuAddress, QueueId};
+pub use wavefence_gpu::QueueKind;
 
 /// An opened hardware queue.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -36,7 +36,11 @@ pub const SEED_003: &[Row] = &[
     Row { seed: "003", says: "INVALIDATE_VOLATILE_VECTOR_L1", check: volatile_bits },
     Row { seed: "003", says: "W32: wave32 if set, else wave64", check: wave_sizes },
     Row { seed: "003", says: "flags are OR-ed", check: flags_combine },
-    Row { seed: "003", says: "OUT_OF_ORDER with one wave32 wave a group", check: launch_rate_shape },
+    Row {
+        seed: "003",
+        says: "OUT_OF_ORDER with one wave32 wave a group",
+        check: launch_rate_shape,
+    },
     Row { seed: "003", says: "W32 needs __XBOX_ENABLE_WAVE32", check: w32_needs_define },
     Row { seed: "003", says: "the generic call is Dispatch", check: none_is_plain_dispatch },
     Row { seed: "003", says: "platforms: Series", check: w32_on_series_only },
@@ -311,8 +315,7 @@ fn volatile_bits() {
         Flags::INVALIDATE_VOLATILE_VECTOR_L1,
     ] {
         for profile in PROFILES {
-            let (errors, advice) =
-                judge(profile, ListKind::Compute, store_kernel(1, 64), flag);
+            let (errors, advice) = judge(profile, ListKind::Compute, store_kernel(1, 64), flag);
             assert!(errors.is_empty());
             let series = Profile::get(profile).has_wave32();
             assert_eq!(advice == ["dispatch-volatile"], !series, "{profile} {advice:?}");
@@ -371,13 +374,7 @@ fn flags_combine() {
     });
     assert_eq!(total, [100 * 32]);
     let unknown = Flags::from_bits_retain(1 << 20);
-    refused(
-        ProfileName::SeriesX,
-        ListKind::Compute,
-        store_kernel(1, 64),
-        unknown,
-        "unknown-flags",
-    );
+    refused(ProfileName::SeriesX, ListKind::Compute, store_kernel(1, 64), unknown, "unknown-flags");
 }
 
 /// The shape for which the page promises the full launch rate is accepted on both
@@ -405,13 +402,7 @@ fn w32_needs_define() {
         assert!(errors.is_empty() && advice.is_empty());
     }
     let fixed64 = lane_count_kernel(fixed(WaveSize::W64));
-    refused(
-        ProfileName::SeriesX,
-        ListKind::Compute,
-        fixed64,
-        Flags::W32,
-        "dispatch-wave-size",
-    );
+    refused(ProfileName::SeriesX, ListKind::Compute, fixed64, Flags::W32, "dispatch-wave-size");
 }
 
 fn w32_on_series_only() {

@@ -4,7 +4,9 @@
 use crate::Row;
 use crate::common::{MODES, PROFILES, device, model, store_kernel};
 use std::sync::{Arc, Mutex};
-use wavefence_base::{Event, Family, GpuAddress, Generation, Observer, Profile, ProfileName, Writer};
+use wavefence_base::{
+    Event, Family, Generation, GpuAddress, Observer, Profile, ProfileName, Writer,
+};
 use wavefence_d3d::enums::*;
 use wavefence_d3d::{CallError, CommandList, Device, ListKind, QueueKind};
 use wavefence_pm4::{Field, Kind, Packet, Ring, decode_stream, int_sel};
@@ -109,7 +111,11 @@ fn run_write(
     device.read(out, 16).unwrap()
 }
 
-fn errors(profile: ProfileName, kind: ListKind, record: impl FnOnce(&mut CommandList)) -> Vec<CallError> {
+fn errors(
+    profile: ProfileName,
+    kind: ListKind,
+    record: impl FnOnce(&mut CommandList),
+) -> Vec<CallError> {
     let mut device = model(profile);
     let mut list = device.create_command_list("L", kind);
     record(&mut list);
@@ -209,7 +215,9 @@ fn alignment_by_family() {
         let series = Profile::get(profile).family == Family::Series;
         for kind in ListKind::ALL {
             let wide = !series || kind == ListKind::Dma;
-            let at = |low| errors(profile, kind, |l| write64(l, 0x100 + low, 1, Flush::NONE, Flags::NONE));
+            let at = |low: u64| {
+                errors(profile, kind, |l| write64(l, 0x100 + low, 1, Flush::NONE, Flags::NONE))
+            };
             assert!(at(32).is_empty());
             assert_eq!(at(8).is_empty(), !wide, "{profile} {kind}");
             one(&at(4), "write64-alignment", "Destination");
@@ -253,8 +261,9 @@ fn flush_of_five() {
 fn flags_none() {
     for flags in [Flags::GPU_TIMESTAMP, Flags::SYSTEM_TIMESTAMP, Flags::from_bits_retain(1 << 9)] {
         for kind in ListKind::ALL {
-            let found =
-                errors(ProfileName::XboxOneX, kind, |list| write32(list, 0x100, Flush::NONE, flags));
+            let found = errors(ProfileName::XboxOneX, kind, |list| {
+                write32(list, 0x100, Flush::NONE, flags)
+            });
             one(&found, "write32-flags", "Flags");
         }
     }
@@ -302,8 +311,9 @@ fn flush_none() {
     for &(name, value) in Flush::NAMES {
         let flush = Flush::from_bits_retain(value);
         for kind in ListKind::ALL {
-            let found =
-                errors(ProfileName::XboxOne, kind, |list| write64(list, 0x100, 1, flush, Flags::NONE));
+            let found = errors(ProfileName::XboxOne, kind, |list| {
+                write64(list, 0x100, 1, flush, Flags::NONE)
+            });
             assert_eq!(found.is_empty(), flush.is_empty(), "{name}");
             if !flush.is_empty() {
                 one(&found, "write64-flush", "Flush");
@@ -399,9 +409,9 @@ fn after_shaders(wide: bool) {
             let position = |f: &dyn Fn(&Event) -> bool| events.iter().rposition(f).unwrap();
             let ended = position(&|e| matches!(e, Event::DispatchEnd { .. }));
             let ends = events.iter().filter(|e| matches!(e, Event::DispatchEnd { .. })).count();
-            let written = position(
-                &|e| matches!(e, Event::ValueWritten { by: Writer::Queue(_), value: 1, .. }),
-            );
+            let written = position(&|e| {
+                matches!(e, Event::ValueWritten { by: Writer::Queue(_), value: 1, .. })
+            });
             assert_eq!(ends, 2);
             assert!(written > ended, "{profile} {kind}");
         }
@@ -417,7 +427,11 @@ fn after_shaders_64() {
 }
 
 /// The end-of-pipe packets that a list holds.
-fn release_packets(profile: ProfileName, kind: ListKind, record: impl FnOnce(&mut CommandList)) -> Vec<Packet> {
+fn release_packets(
+    profile: ProfileName,
+    kind: ListKind,
+    record: impl FnOnce(&mut CommandList),
+) -> Vec<Packet> {
     let mut device = model(profile);
     let mut list = device.create_command_list("L", kind);
     record(&mut list);
