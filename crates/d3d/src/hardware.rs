@@ -12,27 +12,9 @@ use wavefence_wave::exec::Executor;
 /// an allocation failure.
 const MAX_READ: u64 = 16 << 30;
 
-/// What runs waves unless the caller says otherwise: nothing yet, so a dispatch ends
-/// in a limit.
+/// What runs waves unless the caller says otherwise.
 pub(crate) fn default_executor() -> Arc<dyn Executor> {
-    Arc::new(NoExecutor)
-}
-
-struct NoExecutor;
-
-impl Executor for NoExecutor {
-    fn name(&self) -> &'static str {
-        "none"
-    }
-
-    fn prepare(
-        &self,
-        kernel: &Arc<Kernel>,
-        _: wavefence_base::WaveSize,
-    ) -> Result<Arc<dyn wavefence_wave::exec::Program>, Limit> {
-        let entry = &kernel.entry;
-        Err(Limit::unsupported(format!("`{entry}` cannot run: no executor was given")))
-    }
+    Arc::new(wavefence_wave::interp::Interpreter::new())
 }
 
 /// The device below.
