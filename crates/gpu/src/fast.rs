@@ -16,11 +16,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use wavefence_base::{Profile, SubmitId};
 
-/// Instructions a wave may take before others of its group run.
-const SLICE: u64 = 1 << 16;
+/// Instructions a wave may take before its group is put aside.
+const SLICE: u64 = 1 << 12;
 
-/// Slices a group may take before it is put aside.
+/// Times a group may go from barrier to barrier before it is put aside.
 const ROUNDS: u32 = 64;
+
+/// A group is started beside enough that are put aside once in so many tasks.
+const FRESH_EVERY: u32 = 16;
 
 /// Groups that make it worth waking other threads.
 const WAKE_AT: u64 = 4;
@@ -47,8 +50,8 @@ struct Active {
     parked: VecDeque<Group>,
     /// Groups that may be started and not ended.
     capacity: u64,
-    /// Parked groups and new ones take turns.
-    parked_next: bool,
+    /// Tasks since a group was started beside parked ones.
+    since_fresh: u32,
 }
 
 #[derive(Default)]
@@ -136,7 +139,7 @@ impl Pool {
                 ended: 0,
                 out: 0,
                 parked: VecDeque::new(),
-                parked_next: false,
+                since_fresh: 0,
             });
         }
         large
@@ -232,10 +235,14 @@ impl Pool {
 
 impl Active {
     fn take(&mut self, threads: usize, most: u64, older: bool) -> Option<Task> {
-        self.parked_next = !self.parked_next;
-        if self.parked_next {
+        // Few groups in flight keep host caches warm; some more each time, as one
+        // may wait for what another does.
+        self.since_fresh += 1;
+        let enough = self.parked.len() >= threads * 2 && self.since_fresh < FRESH_EVERY;
+        if enough {
             self.take_parked().or_else(|| self.take_fresh(threads, most, older))
         } else {
+            self.since_fresh = 0;
             self.take_fresh(threads, most, older).or_else(|| self.take_parked())
         }
     }

@@ -145,14 +145,15 @@ impl Group {
     }
 
     /// Lets every wave that can run take up to `budget` instructions, up to
-    /// `rounds` times.
+    /// `rounds` times while barriers and ordered turns alone stop them.
     pub(crate) fn run(&mut self, worker: &mut Worker, budget: u64, rounds: u32) -> Progress {
         let mut ran = false;
         for _ in 0..rounds {
-            let mut moved = false;
+            let (mut moved, mut cut) = (false, false);
             for index in 0..self.slots.len() {
                 if self.can_run(index) {
                     moved |= self.run_wave(worker, index, budget);
+                    cut |= self.slots[index].at == At::Ready;
                 }
             }
             moved |= self.release_barrier(worker);
@@ -160,7 +161,8 @@ impl Group {
             if self.slots.iter().all(|s| s.at == At::Ended) {
                 return Progress::Ended;
             }
-            if !moved || worker.shared.exhausted() {
+            // A budget that ended is the schedule's sign to look at others.
+            if !moved || cut || worker.shared.exhausted() {
                 break;
             }
         }
