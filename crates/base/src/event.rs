@@ -98,6 +98,9 @@ pub enum Event {
         groups: [u32; 3],
         /// Wave size.
         wave_size: WaveSize,
+        /// COMPUTE_DISPATCH_INITIATOR as it was: flags that change no result,
+        /// such as those that bypass caches, are told here.
+        initiator: u32,
     },
     /// Every wave of a dispatch ended.
     DispatchEnd {

@@ -221,11 +221,14 @@ impl Device {
             [a, b, c, d, e, f, g, h] => Some(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
             [..] => None,
         };
-        if let Some(value) = value {
-            let past = PastWrite { by: Writer::Host, packet: None, value, landed: true };
-            self.core.history.record(at, past);
-        }
         let range = GpuRange::new(at, bytes.len() as u64);
+        match value {
+            Some(value) => {
+                let past = PastWrite { by: Writer::Host, packet: None, value, landed: true };
+                self.core.history.record(at, past);
+            }
+            None => self.core.history.look(&self.core.bus, Some(range), Writer::Host, None),
+        }
         self.core.emit(|| Event::HostWrite { range });
         Ok(())
     }

@@ -64,6 +64,8 @@ struct State {
     /// Whose turn it is.
     turn: usize,
     closing: bool,
+    /// A worker panicked; the scope of the run passes it on.
+    panicked: bool,
 }
 
 /// Shader work shared by the threads of a fast run.
@@ -216,10 +218,10 @@ impl Pool {
             };
             state.running += 1;
             drop(state);
+            let running = Running(self);
             self.run_task(&mut worker, task);
+            drop(running);
             state = self.lock();
-            state.running -= 1;
-            self.back.notify_one();
         }
         drop(state);
         self.give_worker(worker);
@@ -230,6 +232,29 @@ impl Pool {
         for active in &self.lock().active {
             active.parked.iter().for_each(&mut see);
         }
+    }
+}
+
+/// A task in a worker's hands. Given back even if the worker panics (our own
+/// bug), so that the calling thread does not wait for it for ever.
+struct Running<'a>(&'a Pool);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.running -= 1;
+        state.panicked |= std::thread::panicking();
+        self.0.back.notify_one();
+    }
+}
+
+/// Sends the workers home at the end of a run, a panic included.
+struct Closing<'a>(&'a Pool);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.lock().closing = true;
+        self.0.wake.notify_all();
     }
 }
 
@@ -284,10 +309,8 @@ pub(crate) fn run(core: &mut Core, engines: &mut Engines, pool: &Pool) -> Vec<Su
             }
             pool.wake.notify_all();
         };
-        let done = control(core, engines, pool, &mut worker, &mut help);
-        pool.lock().closing = true;
-        pool.wake.notify_all();
-        done
+        let _closing = Closing(pool);
+        control(core, engines, pool, &mut worker, &mut help)
     });
     pool.give_worker(worker);
     // Tasks that were running while the run ended.
@@ -324,6 +347,9 @@ fn control(
             }
         }
         let mut state = pool.lock();
+        if state.panicked {
+            break;
+        }
         if core.shared.exhausted() && !state.active.is_empty() {
             let looping = state.active.iter().flat_map(|a| &a.parked).next();
             core.out_of_instructions(looping);

@@ -44,6 +44,9 @@ pub(crate) struct Worker {
     port: WavePort,
     waves: BTreeMap<(u32, bool), Vec<Box<dyn Wave>>>,
     lds: Vec<Vec<u32>>,
+    /// Instructions and waves' slices of this visit.
+    spent: u64,
+    ticks: u64,
     /// Faults of the groups run since they were last taken.
     pub(crate) faults: Vec<WaveFault>,
 }
@@ -51,7 +54,15 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let port = WavePort::new(&shared.space);
-        Self { shared, port, waves: BTreeMap::new(), lds: Vec::new(), faults: Vec::new() }
+        Self {
+            shared,
+            port,
+            waves: BTreeMap::new(),
+            lds: Vec::new(),
+            spent: 0,
+            ticks: 0,
+            faults: Vec::new(),
+        }
     }
 
     fn pool(&mut self, dispatch: &Dispatch) -> &mut Vec<Box<dyn Wave>> {
@@ -147,6 +158,14 @@ impl Group {
     /// Lets every wave that can run take up to `budget` instructions, up to
     /// `rounds` times while barriers and ordered turns alone stop them.
     pub(crate) fn run(&mut self, worker: &mut Worker, budget: u64, rounds: u32) -> Progress {
+        let progress = self.run_rounds(worker, budget, rounds);
+        // Shared counters are touched once per visit, not once per wave.
+        worker.shared.spend(std::mem::take(&mut worker.spent));
+        worker.shared.clock.advance(std::mem::take(&mut worker.ticks));
+        progress
+    }
+
+    fn run_rounds(&mut self, worker: &mut Worker, budget: u64, rounds: u32) -> Progress {
         let mut ran = false;
         for _ in 0..rounds {
             let (mut moved, mut cut) = (false, false);
@@ -162,7 +181,8 @@ impl Group {
                 return Progress::Ended;
             }
             // A budget that ended is the schedule's sign to look at others.
-            if !moved || cut || worker.shared.exhausted() {
+            let left = worker.shared.instructions();
+            if !moved || cut || left <= worker.spent {
                 break;
             }
         }
@@ -184,7 +204,7 @@ impl Group {
     fn run_wave(&mut self, worker: &mut Worker, index: usize, budget: u64) -> bool {
         let dispatch = self.dispatch.clone();
         let slot = &mut self.slots[index];
-        let given = budget.min(worker.shared.instructions());
+        let given = budget.min(worker.shared.instructions().saturating_sub(worker.spent));
         let mut left = given;
         // Read before running: a turn that moves meanwhile is seen as moved.
         let epoch = dispatch.ordered.as_ref().map_or(0, Ordered::epoch);
@@ -202,8 +222,8 @@ impl Group {
         let operations = services.operations;
         slot.operations += operations;
         let used = given.saturating_sub(left);
-        worker.shared.spend(used);
-        worker.shared.clock.advance(1);
+        worker.spent += used;
+        worker.ticks += 1;
         worker.collect_misses(&dispatch, self.id, index as u32);
         let moved = used > 0 || operations > 0;
         match stop {

@@ -1,24 +1,42 @@
 //! Past writes of values, so that a hang can be explained.
 //!
-//! Remembered are writes of up to 8 bytes by packets and by the host; a wait may
-//! look at any of them. Stores of shaders carry no record.
+//! Remembered are writes of up to 8 bytes by packets and by the host, and every
+//! change of an address while a wait looks at it. A store of a shader is seen
+//! when a dispatch ends, and put down to that dispatch.
 
+use crate::mem::Bus;
 use std::collections::BTreeMap;
-use wavefence_base::GpuAddress;
 use wavefence_base::stall::PastWrite;
+use wavefence_base::{GpuAddress, GpuRange, Writer};
 
 /// Writes remembered per address; older ones are dropped.
 const KEPT: usize = 1024;
+
+/// An address that blocked waits look at.
+#[derive(Debug)]
+struct Watch {
+    bytes: u8,
+    /// The value last known.
+    seen: u64,
+    /// Waits.
+    count: usize,
+}
 
 /// Writes by address, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     by_address: BTreeMap<GpuAddress, Vec<PastWrite>>,
+    watched: BTreeMap<GpuAddress, Watch>,
 }
 
 impl History {
     /// Remembers a write of a value to `address`.
     pub(crate) fn record(&mut self, address: GpuAddress, write: PastWrite) {
+        if let Some(watch) = self.watched.get_mut(&address)
+            && write.landed
+        {
+            watch.seen = write.value;
+        }
         let list = self.by_address.entry(address).or_default();
         if list.len() == KEPT {
             list.drain(..KEPT / 2);
@@ -29,5 +47,48 @@ impl History {
     /// Every remembered write to `address`.
     pub(crate) fn of(&self, address: GpuAddress) -> &[PastWrite] {
         self.by_address.get(&address).map_or(&[], Vec::as_slice)
+    }
+
+    /// A wait blocks at `address`, which holds `seen`.
+    pub(crate) fn watch(&mut self, address: GpuAddress, bytes: u8, seen: u64) {
+        let watch = self.watched.entry(address).or_insert(Watch { bytes, seen, count: 0 });
+        watch.bytes = watch.bytes.max(bytes);
+        watch.count += 1;
+    }
+
+    /// A wait at `address` is over.
+    pub(crate) fn unwatch(&mut self, address: GpuAddress) {
+        if let Some(watch) = self.watched.get_mut(&address) {
+            watch.count -= 1;
+            if watch.count == 0 {
+                self.watched.remove(&address);
+            }
+        }
+    }
+
+    /// Remembers what changed at watched addresses, within `range` if given.
+    pub(crate) fn look(
+        &mut self,
+        bus: &Bus,
+        range: Option<GpuRange>,
+        by: Writer,
+        packet: Option<GpuAddress>,
+    ) {
+        let mut changed = Vec::new();
+        for (&address, watch) in &self.watched {
+            let near =
+                range.is_none_or(|r| r.overlaps(GpuRange::new(address, u64::from(watch.bytes))));
+            if !near {
+                continue;
+            }
+            if let Ok(value) = bus.read_value(address, watch.bytes)
+                && value != watch.seen
+            {
+                changed.push((address, value));
+            }
+        }
+        for (address, value) in changed {
+            self.record(address, PastWrite { by, packet, value, landed: true });
+        }
     }
 }

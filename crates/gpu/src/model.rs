@@ -14,7 +14,7 @@ use crate::group::{Group, Progress, Worker, take_ordered_ids};
 use crate::queue::Queue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wavefence_base::{Event, Profile, SubmitId};
+use wavefence_base::{Event, Profile, SubmitId, Writer};
 
 /// Groups that start in one turn: one per shader array at most. Assumed.
 const LAUNCHES: usize = 4;
@@ -161,6 +161,8 @@ impl Engines {
     /// Takes note of dispatches that ended.
     pub(crate) fn ended(&mut self, core: &mut Core, dispatches: &[Arc<Dispatch>]) {
         for dispatch in dispatches {
+            let by = Writer::Shader(dispatch.queue, dispatch.id);
+            core.history.look(&core.bus, None, by, Some(dispatch.packet));
             core.emit(|| Event::DispatchEnd { dispatch: dispatch.id });
             self.queues[dispatch.queue.index()].shaders.end(dispatch.seq);
         }

@@ -151,9 +151,10 @@ fn tell(core: &mut Core, queue: &Queue, packet: GpuAddress, dma: &CpDma) {
     core.emit(|| Event::Transfer { queue, packet, source, destination });
 }
 
-/// Remembers a transfer that is small enough to be a value.
+/// Remembers a transfer that is small enough to be a value, or that a wait sees.
 pub(crate) fn remember(core: &mut Core, queue: &Queue, packet: GpuAddress, destination: GpuRange) {
     if destination.len != 4 && destination.len != 8 {
+        core.history.look(&core.bus, Some(destination), Writer::Dma(queue.id), Some(packet));
         return;
     }
     if let Ok(value) = core.bus.read_value(destination.start, destination.len as u8) {

@@ -121,6 +121,7 @@ pub(crate) fn launch(core: &mut Core, queue: &mut Queue, l: &Launch) -> Result<(
         start: dispatch.grid.start,
         groups: dispatch.grid.count,
         wave_size: size,
+        initiator: l.initiator,
     });
     core.started.push(Arc::new(dispatch));
     Ok(())

@@ -87,7 +87,7 @@ pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
 fn step_main(core: &mut Core, queue: &mut Queue) -> bool {
     let name = queue.me.name;
     if let Some((located, block)) = queue.me.blocked.take() {
-        match poll(core, queue, &located, block) {
+        match poll_again(core, queue, &located, block) {
             Polling::Over => return true,
             Polling::Waiting(block, moved) => {
                 queue.me.blocked = Some((located, block));
@@ -161,11 +161,15 @@ pub(crate) fn settle(
 ) -> Option<(Box<Located>, Block)> {
     match result {
         Ok(Flow::Done) => None,
-        Ok(Flow::Block(block)) => match poll(core, queue, &located, block) {
+        Ok(Flow::Block(block)) => match first_poll(core, queue, &located, block) {
             Polling::Over => None,
             Polling::Again => Some((located, Block::Again)),
             Polling::Waiting(block, _) => {
-                if let Block::Value(ValueWait { polled: Polled::Memory(address), .. }) = block {
+                if let Block::Value(ValueWait { polled: Polled::Memory(address), bytes, .. }) =
+                    block
+                {
+                    let present = core.bus.read_value(address, bytes).unwrap_or(0);
+                    core.history.watch(address, bytes, present);
                     let (queue, packet) = (queue.id, located.at);
                     core.emit(|| Event::WaitBlocked { queue, packet, address });
                 }
@@ -210,8 +214,40 @@ pub(crate) enum Polling {
     Again,
 }
 
+/// Looks at a block for the first time: a value read where nothing is becomes a
+/// fault, once.
+fn first_poll(core: &mut Core, queue: &mut Queue, located: &Located, block: Block) -> Polling {
+    if let Block::Value(ValueWait { polled: Polled::Memory(address), bytes, .. }) = &block {
+        core.read(&access(queue, located), *address, *bytes);
+    }
+    poll(core, queue, located, block)
+}
+
+/// Looks at a block that an engine has stood at.
+pub(crate) fn poll_again(
+    core: &mut Core,
+    queue: &mut Queue,
+    located: &Located,
+    block: Block,
+) -> Polling {
+    let watched = match &block {
+        Block::Value(ValueWait { polled: Polled::Memory(address), .. }) => Some(*address),
+        Block::Value(_)
+        | Block::Shaders(_)
+        | Block::MicroEngine
+        | Block::CpDma
+        | Block::EndOfPipe
+        | Block::Again => None,
+    };
+    let polling = poll(core, queue, located, block);
+    if let (Polling::Over, Some(address)) = (&polling, watched) {
+        core.history.unwatch(address);
+    }
+    polling
+}
+
 /// Looks whether a block is over.
-pub(crate) fn poll(core: &mut Core, queue: &mut Queue, located: &Located, block: Block) -> Polling {
+fn poll(core: &mut Core, queue: &mut Queue, located: &Located, block: Block) -> Polling {
     let over = match &block {
         Block::Value(wait) => return poll_value(core, queue, located, *wait),
         Block::Shaders(upto) => queue.shaders.done(*upto),
@@ -231,7 +267,7 @@ fn poll_value(
 ) -> Polling {
     let value = match wait.polled {
         Polled::Register(_) => wait.register_value(queue).unwrap_or(0),
-        Polled::Memory(address) => core.read(&access(queue, located), address, wait.bytes),
+        Polled::Memory(address) => core.bus.read_value(address, wait.bytes).unwrap_or(0),
     };
     if wait.holds(value) {
         if let Polled::Memory(address) = wait.polled {

@@ -1,7 +1,7 @@
 //! The prefetch parser of the graphics queue: fetches and decodes, runs what is
 //! its own (`hardware/pm4.md` 6), and hands the rest to the ME.
 
-use super::{Launch, Polling, Trouble, access, exec, field, poll, settle};
+use super::{Launch, Polling, Trouble, access, exec, field, poll_again, settle};
 use crate::core::Core;
 use crate::fetch::{Fetched, Located};
 use crate::queue::{Item, Queue};
@@ -10,7 +10,7 @@ use wavefence_pm4::{Field, Kind, Packet, marker::Marker, sel};
 /// One step. True if anything moved.
 pub(super) fn step(core: &mut Core, queue: &mut Queue) -> bool {
     if let Some((located, block)) = queue.pfp.blocked.take() {
-        match poll(core, queue, &located, block) {
+        match poll_again(core, queue, &located, block) {
             Polling::Over => return true,
             Polling::Waiting(block, moved) => {
                 queue.pfp.blocked = Some((located, block));

@@ -60,6 +60,55 @@ fn values_of_32_and_64_bits_and_timestamps() {
 }
 
 #[test]
+fn end_of_shader_events_of_gfx7() {
+    let mut rig = Rig::new(ProfileName::XboxOne, RunMode::Model);
+    let at = rig.buffer("out", 64);
+    let slow = rig.load(fake::named("slow", [1, 1, 1]));
+    rig.device.gds_write(4, 0xABC);
+    let event = [
+        (Field::EventType, u64::from(events::CS_DONE)),
+        (Field::EventIndex, u64::from(events::index::END_OF_SHADER)),
+    ];
+    let gds = u64::from(sel::eos_command::GDS);
+    let data = u64::from(sel::eos_command::DATA);
+    let copy = (Field::SrcSel, u64::from(sel::copy_src::MEMORY));
+    let to = (Field::DstSel, u64::from(sel::copy_dst::MEMORY));
+    let list = rig
+        .list(GFX)
+        .bind(slow, [1, 1, 1], at)
+        .constant(30)
+        .dispatch([1, 1, 1], 4)
+        .packet(
+            Kind::EventWriteEos,
+            &[
+                event[0],
+                event[1],
+                (Field::Command, data),
+                (Field::Addr, at.0 + 8),
+                (Field::Data, 5),
+            ],
+        )
+        .packet(
+            Kind::EventWriteEos,
+            &[
+                event[0],
+                event[1],
+                (Field::Command, gds),
+                (Field::Addr, at.0 + 12),
+                (Field::GdsOffset, 1),
+                (Field::GdsSize, 1),
+            ],
+        )
+        // The engine goes on meanwhile.
+        .packet(Kind::CopyData, &[copy, to, (Field::Src, at.0 + 8), (Field::Dst, at.0 + 16)]);
+    rig.submit(list);
+    rig.run_idle();
+    assert_eq!((rig.u32(at), rig.u32(at.offset(8))), (1, 5));
+    assert_eq!(rig.u32(at.offset(12)), 0xABC);
+    assert_eq!(rig.u32(at.offset(16)), 0);
+}
+
+#[test]
 fn interrupts_by_int_sel() {
     for (select, data, told, fault) in [
         (int_sel::NONE, data_sel::DATA_32, 0, false),

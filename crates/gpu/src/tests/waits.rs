@@ -3,7 +3,7 @@
 use super::fake;
 use super::rig::{COMPUTE, COMPUTE2, DMA, GFX, MODES, PROFILES, Rig};
 use crate::{Outcome, QueueKind, RunMode};
-use wavefence_base::{GpuAddress, ProfileName, QueueId, Stall, StallVerdict};
+use wavefence_base::{DispatchId, GpuAddress, ProfileName, QueueId, Stall, StallVerdict, Writer};
 use wavefence_pm4::function::*;
 use wavefence_pm4::{Field, Kind, reg, sel};
 
@@ -223,6 +223,58 @@ fn a_counter_that_passed_an_equality() {
         } else {
             rig.run_idle();
         }
+    }
+}
+
+#[test]
+fn a_counter_of_a_shader_that_passed_an_equality() {
+    for mode in MODES {
+        let mut rig = Rig::new(ProfileName::SeriesX, mode);
+        let at = rig.buffer("counter", 64);
+        let kernel = rig.load(fake::named("threads", [4, 1, 1]));
+        let one = rig.list(COMPUTE).bind(kernel, [4, 1, 1], at).dispatch([1, 1, 1], 4).flush_cs();
+        let two = rig.list(COMPUTE).dispatch([1, 1, 1], 4).flush_cs();
+        let list = rig.list(DMA).wait(at, EQUAL, 6, 4);
+        rig.submit(list);
+        rig.submit(one);
+        rig.submit(two);
+        let stall = stall(rig.run());
+        assert_eq!(stall.waits[0].verdict, StallVerdict::Overtaken);
+        let past: Vec<_> = stall.waits[0].past.iter().map(|p| (p.value, p.by)).collect();
+        let by = |d| Writer::Shader(QueueId(1), DispatchId(d));
+        assert_eq!(past, [(4, by(0)), (8, by(1))]);
+    }
+}
+
+#[test]
+fn a_large_transfer_over_an_awaited_value_is_remembered() {
+    let mut rig = Rig::new(ProfileName::SeriesX, RunMode::Model);
+    let at = rig.buffer("fence", 64);
+    let list = rig.list(GFX).wait(at.offset(8), EQUAL, 2, 4);
+    rig.submit(list);
+    let fill = [
+        (Field::FillSize, u64::from(sel::fill_size::DWORD)),
+        (Field::Dst, at.0),
+        (Field::Data, 1),
+        (Field::ByteCount, 32),
+    ];
+    let list = rig.list(DMA).packet(Kind::SdmaConstantFill, &fill);
+    rig.submit(list);
+    let stall = stall(rig.run());
+    assert_eq!(stall.waits[0].verdict, StallVerdict::NeverSatisfied);
+    assert_eq!(stall.waits[0].past[0].by, Writer::Dma(QueueId(1)));
+}
+
+#[test]
+fn a_wait_where_nothing_is_faults_once() {
+    for mode in MODES {
+        let mut rig = Rig::new(ProfileName::SeriesX, mode);
+        let list = rig.list(GFX).wait(GpuAddress(0x1000), EQUAL, 6, 4);
+        rig.submit(list);
+        let waits = stall(rig.run()).waits;
+        stall(rig.run());
+        assert_eq!((waits[0].present, &waits[0].allocation), (0, &None));
+        assert_eq!(rig.device.faults().iter().map(|f| f.count).collect::<Vec<_>>(), [1]);
     }
 }
 
