@@ -13,6 +13,7 @@ pub enum WaveSize {
 
 impl WaveSize {
     /// Number of lanes.
+    #[inline]
     pub const fn lanes(self) -> u32 {
         match self {
             Self::W32 => 32,
@@ -21,6 +22,7 @@ impl WaveSize {
     }
 
     /// The mask with every lane of such a wave set.
+    #[inline]
     pub const fn full_mask(self) -> LaneMask {
         match self {
             Self::W32 => LaneMask(0xFFFF_FFFF),
@@ -38,31 +40,37 @@ impl LaneMask {
     pub const EMPTY: Self = Self(0);
 
     /// The first `n` lanes (`n` up to 64).
+    #[inline]
     pub const fn first(n: u32) -> Self {
         if n >= 64 { Self(u64::MAX) } else { Self((1 << n) - 1) }
     }
 
     /// True if no lane is set.
+    #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// Number of lanes set.
+    #[inline]
     pub const fn count(self) -> u32 {
         self.0.count_ones()
     }
 
     /// True if lane `lane` is set.
+    #[inline]
     pub const fn contains(self, lane: u32) -> bool {
         lane < 64 && self.0 >> lane & 1 == 1
     }
 
     /// The lowest lane that is set.
+    #[inline]
     pub const fn lowest(self) -> Option<u32> {
         if self.0 == 0 { None } else { Some(self.0.trailing_zeros()) }
     }
 
     /// The lanes that are set, lowest first.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = u32> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -78,6 +86,7 @@ impl LaneMask {
 
 impl std::ops::BitAnd for LaneMask {
     type Output = Self;
+    #[inline]
     fn bitand(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
@@ -85,6 +94,7 @@ impl std::ops::BitAnd for LaneMask {
 
 impl std::ops::BitOr for LaneMask {
     type Output = Self;
+    #[inline]
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -92,6 +102,7 @@ impl std::ops::BitOr for LaneMask {
 
 impl std::ops::Not for LaneMask {
     type Output = Self;
+    #[inline]
     fn not(self) -> Self {
         Self(!self.0)
     }

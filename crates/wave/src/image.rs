@@ -300,6 +300,7 @@ fn place(
     level: Option<&Lanes>,
 ) -> (Lanes, LaneMask) {
     let dims = dimensions(image.dim);
+    let Some(level) = level else { return place_in(request, dims, geometry) };
     let mut offsets = [0; 64];
     let mut mask = LaneMask::EMPTY;
     for lane in request.mask.iter() {
@@ -307,13 +308,38 @@ fn place(
         let at = std::array::from_fn(|c| if c < dims { request.coord(c, i) } else { 0 });
         // No offset applies to layers.
         let layer = request.coords.get(dims).map_or(0, |c| c[i]);
-        let level = level.map_or(0, |l| l[i]);
-        if let Some(offset) = geometry.offset(level, at, layer) {
+        if let Some(offset) = geometry.offset(level[i], at, layer) {
             offsets[i] = offset;
             mask.0 |= 1 << lane;
         }
     }
     (offsets, mask)
+}
+
+/// The same where every lane takes level 0: whole rows of lanes at a time.
+fn place_in(request: &Request<'_>, dims: usize, geometry: &Geometry) -> (Lanes, LaneMask) {
+    let level = &geometry.levels[0];
+    let steps = geometry.steps(0);
+    let mut offsets = [level.offset as u32; 64];
+    let mut inside = [u32::MAX; 64];
+    for (c, coord) in request.coords.iter().enumerate().take(dims + 1) {
+        let (limit, step) =
+            if c == dims { (geometry.layers, steps[3]) } else { (level.size[c], steps[c]) };
+        let shift = if c == dims { None } else { request.offset.get(c) };
+        let shift = shift.copied().unwrap_or(&[0; 64]);
+        for l in 0..64 {
+            let at = coord[l].wrapping_add(shift[l]);
+            inside[l] &= if at < limit { u32::MAX } else { 0 };
+            offsets[l] = offsets[l].wrapping_add(at.wrapping_mul(step));
+        }
+    }
+    let mut mask = 0;
+    for l in 0..64 {
+        // Of lanes outside the offset says nothing.
+        offsets[l] &= inside[l];
+        mask |= u64::from(inside[l] & 1) << l;
+    }
+    (offsets, LaneMask(mask) & request.mask)
 }
 
 fn size(image: &Image, geometry: &Geometry, level: Option<&Lanes>, out: &mut [Lanes]) {

@@ -247,11 +247,11 @@ impl<'a> Context<'a> {
             linear.0 |= u64::from(filter == Filter::Linear) << lane;
             // Clamped to the levels there are, so it fits.
             match s.mip {
-                Filter::Point => level[l] = (lod[l] + 0.5).floor().max(0.0) as u32,
+                // `as` drops the fraction, and takes what is below 0 to 0.
+                Filter::Point => level[l] = (lod[l] + 0.5) as u32,
                 Filter::Linear => {
-                    let floor = lod[l].max(0.0).floor();
-                    level[l] = floor as u32;
-                    between[l] = lod[l].max(0.0) - floor;
+                    level[l] = lod[l] as u32;
+                    between[l] = lod[l].max(0.0) - level[l] as f32;
                 }
             }
             level[l] = level[l].min(self.geometry.count - 1);

@@ -117,57 +117,72 @@ pub fn decode(format: TexelFormat, raw: [u32; 4]) -> [u32; 4] {
 
 /// Encodes one texel; words beyond the texel are 0.
 pub fn encode(format: TexelFormat, texel: [u32; 4]) -> [u32; 4] {
-    let mut raw = [0; 4];
-    if format.component_bits() == [64] {
-        raw[..2].copy_from_slice(&texel[..2]);
-        return raw;
-    }
-    for f in fields(format) {
-        let v = texel[f.component];
-        let float = f32::from_bits(v);
-        let bits = match format.kind() {
-            ComponentKind::Uint => v.min(mask(f.bits)),
-            ComponentKind::Sint => {
-                let max = mask(f.bits - 1) as i32;
-                (v as i32).clamp(-max - 1, max) as u32 & mask(f.bits)
-            }
-            ComponentKind::Unorm => encode_unorm(float, f.bits),
-            ComponentKind::Snorm => {
-                let scaled = f64::from(unnan(float).clamp(-1.0, 1.0)) * f64::from(mask(f.bits - 1));
-                // `as` drops the fraction.
-                (scaled + 0.5f64.copysign(scaled)) as i32 as u32 & mask(f.bits)
-            }
-            ComponentKind::Srgb if f.component == 3 => encode_unorm(float, f.bits),
-            ComponentKind::Srgb => u32::from(srgb::encode(float)),
-            ComponentKind::Float => match f.bits {
-                32 => v,
-                16 => u32::from(f32_to_half(float)),
-                bits => small_float::encode(float, bits - 5),
-            },
-        };
-        raw[f.word] |= bits << f.shift;
-    }
-    raw
-}
-
-fn unnan(v: f32) -> f32 {
-    if v.is_nan() { 0.0 } else { v }
-}
-
-fn encode_unorm(v: f32, bits: u32) -> u32 {
-    // Exact: 24 bits times at most 16.
-    (f64::from(unnan(v).clamp(0.0, 1.0)) * f64::from(mask(bits)) + 0.5) as u32
+    let lanes = texel.map(|v| [v; 64]);
+    let mut raw = [[0; 64]; 4];
+    encode_wave(format, &lanes.each_ref(), &mut raw[..words(format)]);
+    raw.map(|w| w[0])
 }
 
 /// Encodes a texel per lane of `data` (components the shader did not give are
 /// 0); `raw` gets [`words`] words.
 pub fn encode_wave(format: TexelFormat, data: &[&Lanes], raw: &mut [Lanes]) {
-    for lane in 0..64 {
-        let texel = std::array::from_fn(|c| data.get(c).map_or(0, |d| d[lane]));
-        for (to, word) in raw.iter_mut().zip(encode(format, texel)) {
-            to[lane] = word;
+    let zero = [0; 64];
+    let component = |c: usize| data.get(c).copied().unwrap_or(&zero);
+    if format.component_bits() == [64] {
+        raw[0] = *component(0);
+        raw[1] = *component(1);
+        return;
+    }
+    raw.fill([0; 64]);
+    for f in fields(format) {
+        let (from, to) = (component(f.component), &mut raw[f.word]);
+        match format.kind() {
+            ComponentKind::Uint => pack(f, from, to, |v| v.min(mask(f.bits))),
+            ComponentKind::Sint => {
+                let max = mask(f.bits - 1) as i32;
+                pack(f, from, to, |v| (v as i32).clamp(-max - 1, max) as u32 & mask(f.bits));
+            }
+            ComponentKind::Unorm => pack(f, from, to, |v| encode_unorm(v, f.bits)),
+            ComponentKind::Snorm => pack(f, from, to, |v| encode_snorm(v, f.bits)),
+            ComponentKind::Srgb if f.component == 3 => {
+                pack(f, from, to, |v| encode_unorm(v, f.bits));
+            }
+            ComponentKind::Srgb => {
+                pack(f, from, to, |v| u32::from(srgb::encode(f32::from_bits(v))));
+            }
+            ComponentKind::Float => match f.bits {
+                32 => pack(f, from, to, |v| v),
+                16 => pack(f, from, to, |v| u32::from(f32_to_half(f32::from_bits(v)))),
+                bits => pack(f, from, to, |v| small_float::encode(f32::from_bits(v), bits - 5)),
+            },
         }
     }
+}
+
+/// Puts every lane of a component in its place.
+#[inline]
+fn pack(field: Field, from: &Lanes, to: &mut Lanes, convert: impl Fn(u32) -> u32) {
+    for (to, &v) in to.iter_mut().zip(from) {
+        *to |= convert(v) << field.shift;
+    }
+}
+
+/// `v` within `low` to `high`; NaN gives 0.
+fn within(v: u32, low: f32, high: f32) -> f64 {
+    let v = f32::from_bits(v);
+    let v = if v.is_nan() { 0.0 } else { v };
+    f64::from(if v < low { low } else { v }.min(high))
+}
+
+// Products below are exact: 24 bits times at most 16. `as` drops the fraction.
+
+fn encode_unorm(v: u32, bits: u32) -> u32 {
+    (within(v, 0.0, 1.0) * f64::from(mask(bits)) + 0.5) as i32 as u32
+}
+
+fn encode_snorm(v: u32, bits: u32) -> u32 {
+    let scaled = within(v, -1.0, 1.0) * f64::from(mask(bits - 1));
+    (scaled + 0.5f64.copysign(scaled)) as i32 as u32 & mask(bits)
 }
 
 #[cfg(test)]

@@ -108,6 +108,14 @@ impl Geometry {
         }
     }
 
+    /// Bytes that a step in each dimension of a level, and then to the next
+    /// layer, goes. The view has at most 4 GiB, so sums of steps that stay in it
+    /// are right modulo 2^32.
+    pub fn steps(&self, level: u32) -> [u32; 4] {
+        let l = &self.levels[level as usize];
+        [self.texel, l.row_pitch, l.slice_pitch, self.layer_pitch].map(|b| b as u32)
+    }
+
     /// Bytes from [`Self::base`] to a texel, if it is there. Level and layer are
     /// the view's.
     pub fn offset(&self, level: u32, [x, y, z]: [u32; 3], layer: u32) -> Option<u32> {

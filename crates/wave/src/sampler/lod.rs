@@ -52,6 +52,16 @@ pub(super) fn select(d: &Derivatives, extent: [u32; 3], anisotropy: u32) -> Foot
     let mut f = Footprint::at([0.0; 64]);
     let extent = extent.map(f64::from);
     for lane in 0..64 {
+        let same = |d: &[Floats; 3]| d.iter().all(|c| c[lane] == c[lane - 1]);
+        if lane % 4 != 0 && same(&d.x) && same(&d.y) {
+            // As a rule a quad shares its derivatives.
+            f.count[lane] = f.count[lane - 1];
+            f.lod[lane] = f.lod[lane - 1];
+            for axis in &mut f.axis {
+                axis[lane] = axis[lane - 1];
+            }
+            continue;
+        }
         let square = |d: &[Floats; 3]| -> f64 {
             let texels = |c: usize| f64::from(d[c][lane]) * extent[c];
             texels(0) * texels(0) + texels(1) * texels(1) + texels(2) * texels(2)

@@ -2,13 +2,11 @@
 
 /// Magnitude of a float with `mantissa` bits of mantissa; exact.
 fn magnitude(v: u32, mantissa: u32) -> f32 {
-    let (exponent, fraction) = (v >> mantissa, v & ((1 << mantissa) - 1));
-    match exponent {
-        // A multiple of the smallest denormal.
-        0 => fraction as f32 / (1u32 << (mantissa + 14)) as f32,
-        31 => f32::from_bits(0x7F80_0000 | fraction << (23 - mantissa)),
-        _ => f32::from_bits((exponent + 112) << 23 | fraction << (23 - mantissa)),
-    }
+    // In place but for the bias; the product is exact, also from denormals.
+    let placed = v << (23 - mantissa);
+    let value = f32::from_bits(placed) * f32::from_bits((127 + 112) << 23);
+    let special = 0x7F80_0000 | placed & 0x7F_FFFF;
+    f32::from_bits(if v >> mantissa == 31 { special } else { value.to_bits() })
 }
 
 /// Rounds a magnitude (sign bit clear) to nearest even.
