@@ -112,4 +112,11 @@ pub trait Wave: Send {
 
     /// Runs until something stops it.
     fn run(&mut self, env: &mut Env<'_>) -> Stop;
+
+    /// What this engine could not do, if that is why the wave ended: an image
+    /// operation that does not go with its descriptors. Asked after
+    /// [`Stop::End`].
+    fn refused(&self) -> Option<&Limit> {
+        None
+    }
 }

@@ -1,6 +1,7 @@
 //! The interpreter: runs the steps of a [`Flat`] program over a whole wave.
 
 mod cross;
+mod image;
 mod lds;
 mod memory;
 mod start;
@@ -98,6 +99,8 @@ struct State {
     ids_for: Option<(u32, [u32; 3])>,
     /// Rows of thread ids x, y, z.
     ids: Box<[Lanes; 3]>,
+    /// What ended the wave early.
+    refused: Option<Limit>,
 }
 
 /// What an instruction leaves to do.
@@ -113,7 +116,7 @@ enum Then {
 impl State {
     fn new(flat: Arc<Flat>) -> Self {
         let lanes = flat.size.lanes();
-        let mut file = File::new(flat.chunks, lanes / 8);
+        let mut file = File::new(flat.code.isa(), flat.chunks, lanes / 8);
         for &(loc, value) in &flat.constants {
             file.fill(loc, value);
         }
@@ -137,6 +140,7 @@ impl State {
             stage: Box::new(Stage { offsets: [0; 64], data: [[0; 64]; 4] }),
             ids_for: None,
             ids: Box::new([[0; 64]; 3]),
+            refused: None,
             flat,
         }
     }
@@ -292,12 +296,15 @@ impl State {
             | Inst::Wave { .. }
             | Inst::Ballot { .. }
             | Inst::Match { .. } => self.cross(inst),
-            Inst::Barrier(barrier) if barrier.sync => {
-                let divergent = self.exec != self.live;
-                return Then::Stop(Stop::Barrier { divergent, loc });
+            Inst::Barrier(barrier) => {
+                if barrier.device {
+                    env.port.fence();
+                }
+                if barrier.sync {
+                    let divergent = self.exec != self.live;
+                    return Then::Stop(Stop::Barrier { divergent, loc });
+                }
             }
-            // A fence: accesses of a wave are in order already.
-            Inst::Barrier(_) => {}
             Inst::OrderedAdd { dst, counter, value } => {
                 return self.ordered_add(*dst, *counter, *value, env);
             }
@@ -318,8 +325,13 @@ impl State {
                 self.file.fill(self.flat.loc(dst[0]), now as u32);
                 self.file.fill(self.flat.loc(dst[1]), (now >> 32) as u32);
             }
-            // Refused when the program was made.
-            Inst::Image { .. } => {}
+            Inst::Image { .. } => {
+                if let Err(limit) = self.image(inst, loc, env) {
+                    self.refused = Some(limit);
+                    self.pc = self.flat.steps.len() - 1;
+                    return Then::Again(Stop::End);
+                }
+            }
             // Made into steps and preset registers.
             Inst::Unary { .. }
             | Inst::Binary { .. }
@@ -370,5 +382,9 @@ impl Wave for State {
     fn run(&mut self, env: &mut Env<'_>) -> Stop {
         let flat = self.flat.clone();
         self.steps(&flat, env)
+    }
+
+    fn refused(&self) -> Option<&Limit> {
+        self.refused.as_ref()
     }
 }

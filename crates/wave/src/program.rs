@@ -3,6 +3,7 @@
 //! - `uniform`: which registers hold one value for all active lanes, and which
 //!   constructs part lanes.
 //! - `flatten`: the tree to a list of nodes with jump targets and mask slots.
+//! - `fuse`: fewer and cheaper lane ops.
 //! - `live`, `alloc`: where each register lies in the file.
 //! - `emit`: nodes to steps; runs of lane ops become one step.
 
@@ -10,6 +11,7 @@ mod alloc;
 mod check;
 mod emit;
 mod flatten;
+mod fuse;
 mod live;
 mod uniform;
 
@@ -165,7 +167,8 @@ impl Flat {
     pub fn new(kernel: &Arc<Kernel>, size: WaveSize, isa: Isa) -> Result<Self, Limit> {
         check::supported(kernel)?;
         let facts = uniform::analyse(kernel, size);
-        let list = flatten::flatten(kernel, &facts);
+        let mut list = flatten::flatten(kernel, &facts);
+        fuse::fuse(kernel, &facts, &mut list);
         let heads = live::at_heads(kernel);
         let places = alloc::allocate(kernel, size, &facts, &list, &heads);
         emit::emit(kernel, size, isa, list, places)

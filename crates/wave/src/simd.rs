@@ -15,9 +15,11 @@
 
 pub mod file;
 mod lanes;
+mod lds;
 mod table;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use file::{File, Loc};
+pub use lds::Offsets;
 pub use table::{Code, Isa, LaneKind};

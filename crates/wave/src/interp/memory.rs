@@ -7,6 +7,7 @@
 use super::{State, lds};
 use crate::descriptor::Descriptor;
 use crate::exec::Env;
+use crate::simd::{Loc, Offsets};
 use wavefence_base::{GpuAddress, LaneMask};
 use wavefence_memory::port::{Access, Atomic, Lanes, Path, Port};
 use wavefence_shader::ir::{
@@ -110,6 +111,11 @@ impl State {
         }
     }
 
+    fn offsets_of(&self, addr: Addr) -> Offsets {
+        let index = addr.index.map(|r| self.flat.loc(r));
+        Offsets { index, scale: addr.scale, offset: addr.offset }
+    }
+
     /// What slot `index` of a resource is bound to.
     fn bound(&self, buffer: ResourceRef, index: u32) -> Bound {
         let resource = &self.flat.kernel.resources[buffer.resource.index()];
@@ -199,20 +205,19 @@ impl State {
         {
             return;
         }
+        if space == Space::Lds {
+            let mut locs = [Loc::default(); 4];
+            locs.iter_mut().zip(dst).for_each(|(l, r)| *l = self.flat.loc(*r));
+            let (bytes, at) = (self.flat.kernel.lds_bytes, self.offsets_of(addr));
+            return self.file.load_words(env.lds, bytes, at, self.exec, &locs[..n]);
+        }
         self.offsets(addr);
         let mask =
             if uniform { LaneMask(self.exec & self.exec.wrapping_neg()) } else { self.mask() };
         let lanes = self.lanes() as usize;
         match space {
             Space::Buffer(buffer) => self.load_buffer(buffer, n, mask, order, loc, env.port),
-            Space::Lds => {
-                let bytes = self.flat.kernel.lds_bytes;
-                for c in 0..n {
-                    let out = &mut self.stage.data[c];
-                    let at = |word, _| word;
-                    lds::load(env.lds, bytes, at, mask, &self.stage.offsets, c as u32, out);
-                }
-            }
+            Space::Lds => return,
             Space::Scratch => {
                 let bytes = self.flat.kernel.scratch_bytes;
                 for c in 0..n {
@@ -337,8 +342,14 @@ impl State {
         loc: u32,
         env: &mut Env<'_>,
     ) {
-        self.offsets(addr);
         let n = src.len();
+        if space == Space::Lds {
+            let mut locs = [Loc::default(); 4];
+            locs.iter_mut().zip(src).for_each(|(l, r)| *l = self.flat.loc(*r));
+            let (bytes, at) = (self.flat.kernel.lds_bytes, self.offsets_of(addr));
+            return self.file.store_words(env.lds, bytes, at, self.exec, &locs[..n]);
+        }
+        self.offsets(addr);
         for (c, reg) in src.iter().enumerate() {
             self.file.read(self.flat.loc(*reg), &mut self.stage.data[c]);
         }
@@ -355,14 +366,7 @@ impl State {
                 let request = s.request(buffer, base, bytes, order, loc);
                 env.port.store(&request, &s.stage.offsets, &masks[..n], &s.stage.data[..n]);
             }),
-            Space::Lds => {
-                let bytes = self.flat.kernel.lds_bytes;
-                let at = |word, _| word;
-                for c in 0..n {
-                    let (offsets, data) = (&self.stage.offsets, &self.stage.data[c]);
-                    lds::store(env.lds, bytes, at, mask, offsets, c as u32, data);
-                }
-            }
+            Space::Lds => {}
             Space::Scratch => {
                 let bytes = self.flat.kernel.scratch_bytes;
                 let at = |word, lane| word * lanes + lane;

@@ -12,6 +12,7 @@ impl State {
     pub(super) fn begin(&mut self, dispatch: &Dispatch, launch: &Launch, port: &mut dyn Port) {
         self.dispatch.clone_from(dispatch);
         self.launch = *launch;
+        self.refused = None;
         self.read_descriptors(port);
         let threads: u64 = launch.threads.iter().map(|&t| u64::from(t)).product();
         let first = u64::from(launch.wave) * u64::from(self.lanes());

@@ -87,7 +87,7 @@ pub fn fsqrt(a: u32) -> u32 {
     canon(fl(a).sqrt())
 }
 
-/// `1 / sqrt(x)`, each step rounded: within 1 ulp.
+/// `1 / sqrt(x)`, each step rounded: within 1.5 ulp.
 #[inline(always)]
 pub fn frsqrt(a: u32) -> u32 {
     canon(1.0 / fl(a).sqrt())

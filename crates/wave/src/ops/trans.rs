@@ -41,9 +41,15 @@ unary! {
     /// Base-2 logarithm, likewise.
     flog2(x: f64) = log_edges(x, series::log2(x));
     /// Arc sine; NaN outside [-1, 1].
-    fasin(x: f64) = round(series::atan2(x, ((1.0 - x) * (1.0 + x)).sqrt()) + nan_beyond_one(x));
+    fasin(x: f64) = {
+        let r = series::atan2(x, ((1.0 - x) * (1.0 + x)).sqrt());
+        round(if x.abs() <= 1.0 { r } else { f64::NAN })
+    };
     /// Arc cosine; NaN outside [-1, 1].
-    facos(x: f64) = round(series::atan2(((1.0 - x) * (1.0 + x)).sqrt(), x) + nan_beyond_one(x));
+    facos(x: f64) = {
+        let r = series::atan2(((1.0 - x) * (1.0 + x)).sqrt(), x);
+        round(if x.abs() <= 1.0 { r } else { f64::NAN })
+    };
     /// Arc tangent.
     fatan(x: f64) = round(if x.is_nan() { x } else { series::atan2(x, 1.0) });
     /// Hyperbolic sine.
@@ -83,12 +89,6 @@ unary! {
         let r = if t == 1.0 { f64::INFINITY } else { r };
         round(if t <= 1.0 { r.copysign(x) } else { f64::NAN })
     };
-}
-
-/// NaN if `|x| > 1` or `x` is a NaN, else 0.
-#[inline(always)]
-fn nan_beyond_one(x: f64) -> f64 {
-    if x.abs() <= 1.0 { 0.0 } else { f64::NAN }
 }
 
 /// True if `a` needs [`far`] reduction: beyond [`series::NEAR`], or not finite.

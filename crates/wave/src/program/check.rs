@@ -12,10 +12,6 @@ pub fn supported(kernel: &Kernel) -> Result<(), Limit> {
         }
         match stmt {
             Stmt::Inst(inst, loc) => {
-                if matches!(inst, Inst::Image { .. }) {
-                    result = Err(refuse(kernel, name(inst), *loc));
-                    return;
-                }
                 let mut wide = None;
                 let mut look = |reg: Reg| wide = wide.or(width(kernel, reg));
                 let mut seen = Vec::new();

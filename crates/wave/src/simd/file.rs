@@ -1,5 +1,7 @@
 //! The register file of one wave.
 
+use super::Isa;
+
 /// Eight lanes.
 #[repr(C, align(32))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -22,14 +24,20 @@ pub struct File {
     chunks: Vec<Chunk>,
     per_row: usize,
     row_of: u64,
+    isa: Isa,
 }
 
 impl File {
     /// A file of `chunks` zero chunks for rows of `per_row` (4 or 8), exec row
     /// included.
-    pub fn new(chunks: u32, per_row: u32) -> Self {
-        let chunks = chunks.max(per_row) as usize;
-        Self { chunks: vec![Chunk::default(); chunks], per_row: per_row as usize, row_of: 0 }
+    pub fn new(isa: Isa, chunks: u32, per_row: u32) -> Self {
+        let chunks = vec![Chunk::default(); chunks.max(per_row) as usize];
+        Self { chunks, per_row: per_row as usize, row_of: 0, isa }
+    }
+
+    /// The instructions in use.
+    pub(super) fn isa(&self) -> Isa {
+        self.isa
     }
 
     /// Number of chunks.
@@ -53,6 +61,14 @@ impl File {
             return;
         }
         self.row_of = exec;
+        #[cfg(target_arch = "x86_64")]
+        if self.isa.avx2() {
+            for (i, chunk) in self.chunks[..self.per_row].iter_mut().enumerate() {
+                // SAFETY: the CPU has AVX2.
+                unsafe { super::x86::spread((exec >> (8 * i)) as u8, chunk) };
+            }
+            return;
+        }
         for (i, chunk) in self.chunks[..self.per_row].iter_mut().enumerate() {
             let byte = (exec >> (8 * i)) as u32;
             for (lane, word) in chunk.0.iter_mut().enumerate() {
@@ -102,6 +118,11 @@ impl File {
     pub fn truth(&self, loc: Loc) -> u64 {
         if loc.uniform {
             return if self.words(loc)[0] == 0 { 0 } else { u64::MAX };
+        }
+        #[cfg(target_arch = "x86_64")]
+        if self.isa.avx2() {
+            // SAFETY: the CPU has AVX2.
+            return unsafe { super::x86::signs(self.chunks(loc)) };
         }
         let byte = |c: &Chunk| c.0.iter().enumerate().fold(0, |m, (i, &w)| m | (w >> 31) << i);
         self.chunks(loc).iter().enumerate().fold(0, |m, (i, c)| m | u64::from(byte(c)) << (8 * i))

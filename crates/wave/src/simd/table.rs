@@ -37,6 +37,12 @@ impl Isa {
         }
         Self::PORTABLE
     }
+
+    /// True if functions compiled for AVX2 may be called.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn avx2(self) -> bool {
+        self.0 == Kind::Avx2
+    }
 }
 
 /// What a lane op does.
@@ -84,6 +90,11 @@ impl Code {
     /// No ops yet, for files with rows of `per_row` chunks.
     pub fn new(isa: Isa, per_row: u32) -> Self {
         Self { isa, per_row, need: per_row as usize, ops: Vec::new() }
+    }
+
+    /// The instructions in use.
+    pub fn isa(&self) -> Isa {
+        self.isa
     }
 
     /// Number of ops.

@@ -193,6 +193,34 @@ unsafe fn walk(n: usize, masked: bool, dst: *mut u8, regs: *mut u8, value: impl 
     }
 }
 
+/// All ones in the lanes whose bit is set.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[target_feature(enable = "avx2")]
+pub unsafe fn spread(byte: u8, chunk: &mut Chunk) {
+    let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    let both = _mm256_and_si256(_mm256_set1_epi32(i32::from(byte)), bits);
+    // SAFETY: a chunk is 32 bytes.
+    unsafe { store(std::ptr::from_mut(chunk).cast(), 0, _mm256_cmpeq_epi32(both, bits)) }
+}
+
+/// The top bit of every lane.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[target_feature(enable = "avx2")]
+pub unsafe fn signs(chunks: &[Chunk]) -> u64 {
+    let mut mask = 0;
+    for (i, chunk) in chunks.iter().enumerate() {
+        // SAFETY: a chunk is 32 bytes.
+        let v = unsafe { load(std::ptr::from_ref(chunk).cast(), 0, 0) };
+        let bits = _mm256_movemask_ps(_mm256_castsi256_ps(v)) as u32;
+        mask |= u64::from(bits) << (8 * i);
+    }
+    mask
+}
+
 macro_rules! drivers {
     ($unrolled:ident, $any:ident, $family:ident, $($i:literal $x:ident),*) => {
         /// `N` chunks; with `M`, under the exec mask.
