@@ -21,7 +21,6 @@ pub mod enums;
 mod error;
 mod fence;
 mod hardware;
-mod layout;
 mod list;
 mod names;
 mod pipeline;
@@ -29,6 +28,7 @@ mod queue;
 mod report;
 mod resource;
 pub mod rules;
+mod source;
 mod view;
 
 pub use binding::{Bindings, MAX_ROOT_CONSTANTS};
@@ -40,6 +40,7 @@ pub use list::{
 pub use pipeline::Pipeline;
 pub use queue::{Fence, Queue, QueueKind};
 pub use report::{CallFault, CallRef, Ending, Hang, HangWait, HangWrite, Report};
-pub use resource::{Allocation, Buffer, DeviceTag, Resource, Texture, TextureDesc};
+pub use resource::{Allocation, Buffer, DeviceTag, Level, Resource, Texture, TextureDesc};
+pub use source::PipelineError;
 pub use view::{SampledView, SamplerDesc, View};
 pub use wavefence_memory::{GpuAccess, MemoryType, Placement};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use wavefence_base::{AllocationId, GpuAddress, GpuRange, Limit, TexelFormat};
 use wavefence_shader::ir::ImageDim;
 use wavefence_wave::descriptor::Image;
+pub use wavefence_wave::image::Level;
 
 /// Which device made an object; objects of two devices do not mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -174,8 +175,7 @@ impl TextureDesc {
         if let Some((_, rule)) = image.broken_rule() {
             return Err(Limit::unsupported(format!("texture \"{name}\": {rule}")));
         }
-        let (image, bytes) = crate::layout::lay_out(image)
-            .map_err(|what| Limit::unsupported(format!("texture \"{name}\": {what}")))?;
+        let bytes = image.bytes();
         Ok((image, bytes))
     }
 }
@@ -227,7 +227,18 @@ impl Texture {
 
     /// Bytes from row to row of level 0.
     pub fn row_pitch(&self) -> u64 {
-        crate::layout::row_pitch(&self.image, 0)
+        self.image.level(0).row_pitch
+    }
+
+    /// Where a level of a layer lies: its offset from the texture's start, its size
+    /// in texels and the bytes from row to row and slice to slice. `None` if there is
+    /// no such level or layer.
+    pub fn level(&self, level: u32, layer: u32) -> Option<(u64, Level)> {
+        if level >= self.image.levels || layer >= self.image.layers {
+            return None;
+        }
+        let found = self.image.level(level);
+        Some((self.image.layer_pitch() * u64::from(layer) + found.offset, found))
     }
 
     /// A view of all of it in its own format.

@@ -10,7 +10,7 @@ use crate::encode::{Caches, Sync};
 use crate::enums::D3D12_RESOURCE_STATES;
 use crate::resource::Resource;
 use crate::rules;
-use wavefence_base::Generation;
+use wavefence_base::{Generation, Profile};
 
 /// One barrier.
 #[derive(Clone, Copy, Debug)]
@@ -141,7 +141,8 @@ impl CommandList {
         }
         self.consumer_caches(&mut sync, after);
         if rendered {
-            render_target_caches(&mut sync, before, after, generation);
+            let coherent = !rb_l2_incoherent(&self.profile);
+            render_target_caches(&mut sync, before, after, generation, coherent);
         } else {
             let bypasses_l2 = match generation {
                 Generation::Gfx7 => S::INDIRECT_ARGUMENT | S::INDEX_BUFFER,
@@ -241,6 +242,7 @@ fn render_target_caches(
     before: D3D12_RESOURCE_STATES,
     after: D3D12_RESOURCE_STATES,
     generation: Generation,
+    coherent: bool,
 ) {
     use D3D12_RESOURCE_STATES as S;
     let color = before.contains(S::RENDER_TARGET);
@@ -251,9 +253,20 @@ fn render_target_caches(
     let around_l2 = match generation {
         Generation::Gfx7 => S::INDIRECT_ARGUMENT | S::INDEX_BUFFER,
         Generation::Gfx8 => S::INDIRECT_ARGUMENT,
-        Generation::Gfx10_3 => S::all(),
+        Generation::Gfx10_3 if coherent => S::all(),
+        Generation::Gfx10_3 => S::COMMON,
     };
     sync.bottom.l2 = !(after - around_l2).is_empty();
+}
+
+/// On GFX10 the colour and depth blocks and L2 do not agree where the number of L2
+/// blocks (256 KiB each) is no power of two (`hardware/caches.md` section 5, assumed
+/// for consoles).
+fn rb_l2_incoherent(profile: &Profile) -> bool {
+    match profile.generation.value {
+        Generation::Gfx7 | Generation::Gfx8 => false,
+        Generation::Gfx10_3 => !(profile.l2_bytes.value >> 18).is_power_of_two(),
+    }
 }
 
 /// What both ask for.

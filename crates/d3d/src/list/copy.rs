@@ -9,8 +9,17 @@ use wavefence_base::{GpuAddress, GpuRange, TexelFormat};
 /// One side of a `CopyTextureRegion`.
 #[derive(Clone, Copy, Debug)]
 pub enum TextureLocation<'a> {
-    /// Level 0 of a texture.
+    /// Level 0 of layer 0 of a texture.
     Texture(&'a Texture),
+    /// A level of a layer of a texture.
+    Subresource {
+        /// The texture.
+        texture: &'a Texture,
+        /// Mip level.
+        level: u32,
+        /// Layer.
+        layer: u32,
+    },
     /// Rows of texels in a buffer.
     Footprint {
         /// The buffer.
@@ -43,15 +52,20 @@ struct Surface<'a> {
 impl<'a> TextureLocation<'a> {
     fn surface(&self) -> Surface<'a> {
         match *self {
-            Self::Texture(t) => Surface {
-                name: t.name(),
-                start: t.address(),
-                pitch: t.row_pitch(),
-                format: t.format(),
-                width: t.extent()[0],
-                height: t.extent()[1],
-                fits: true,
-            },
+            Self::Texture(texture) => Self::Subresource { texture, level: 0, layer: 0 }.surface(),
+            Self::Subresource { texture, level, layer } => {
+                let found = texture.level(level, layer);
+                let (offset, at) = found.unwrap_or_default();
+                Surface {
+                    name: texture.name(),
+                    start: texture.address().offset(offset),
+                    pitch: at.row_pitch,
+                    format: texture.format(),
+                    width: at.size[0],
+                    height: at.size[1],
+                    fits: found.is_some(),
+                }
+            }
             Self::Footprint { buffer, offset, row_pitch, format, width, height } => {
                 let pitch = u64::from(row_pitch);
                 let row = u64::from(width) * u64::from(format.bytes());
@@ -69,7 +83,9 @@ impl<'a> TextureLocation<'a> {
 
     fn resource(&self) -> Resource<'a> {
         match *self {
-            Self::Texture(t) => Resource::Texture(t),
+            Self::Texture(texture) | Self::Subresource { texture, .. } => {
+                Resource::Texture(texture)
+            }
             Self::Footprint { buffer, .. } => Resource::Buffer(buffer),
         }
     }
@@ -141,7 +157,7 @@ impl CommandList {
     }
 
     /// Copies a box of `extent` texels from `from` in the source to `to` in the
-    /// destination. Two dimensions, level 0.
+    /// destination. Two dimensions: of a 3D texture, its first slice.
     pub fn copy_texture_region(
         &mut self,
         destination: TextureLocation<'_>,
@@ -297,7 +313,7 @@ fn box_within(c: &mut Checks, argument: &str, s: &Surface<'_>, at: [u32; 2], ext
     let inside =
         |at: u32, extent: u32, size: u32| at.checked_add(extent).is_some_and(|end| end <= size);
     if !s.fits {
-        let message = format!("the rows do not lie in \"{}\"", s.name);
+        let message = format!("\"{}\" has no such rows, level or layer", s.name);
         c.error(&rules::COPY_RANGE, argument, "", message);
     }
     if !inside(at[0], extent[0], s.width) || !inside(at[1], extent[1], s.height) {

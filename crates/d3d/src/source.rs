@@ -1,0 +1,42 @@
+//! Pipelines straight from shader sources.
+
+use crate::device::Device;
+use crate::error::Error;
+use crate::pipeline::Pipeline;
+use std::sync::Arc;
+use wavefence_shader::ShaderError;
+use wavefence_shader::lower::LowerOptions;
+use wavefence_shader::source::{self, CompileOptions, Source};
+
+/// Why a pipeline could not be made from a source.
+#[derive(Debug, thiserror::Error)]
+pub enum PipelineError {
+    /// The source was refused.
+    #[error(transparent)]
+    Shader(#[from] ShaderError),
+    /// The device refused.
+    #[error(transparent)]
+    Device(#[from] Error),
+}
+
+impl Device {
+    /// Compiles a source in any language that `wavefence_shader` reads, and loads it.
+    /// DXC is looked for where the device's builder was told to, unless `options`
+    /// say otherwise.
+    ///
+    /// # Errors
+    /// What is wrong with the source, or a limit.
+    pub fn create_pipeline_from_source(
+        &mut self,
+        name: &str,
+        source: &Source,
+        options: &CompileOptions,
+    ) -> Result<Pipeline, PipelineError> {
+        let mut options = options.clone();
+        if options.dxc.is_none() {
+            options.dxc = self.dxc_path().map(Into::into);
+        }
+        let kernel = source::load_kernel(source, &options, &LowerOptions::default())?;
+        Ok(self.create_pipeline(name, Arc::new(kernel))?)
+    }
+}
