@@ -97,7 +97,7 @@ impl Device {
             .space
             .allocate(AllocationDesc::new(name, RING_BYTES))
             .map_err(|e| allocation_limit(&e))?;
-        self.engines.queues.push(Queue::new(id, kind, RingBuffer::new(ring.range)));
+        self.engines.add(Queue::new(id, kind, RingBuffer::new(ring.range)));
         Ok(id)
     }
 

@@ -31,7 +31,7 @@ const WAKE_AT: u64 = 4;
 /// Groups of one task of a worker, and of the calling thread, which has engines
 /// to look after.
 const CHUNK: u64 = 64;
-const OWN_CHUNK: u64 = 4;
+const OWN_CHUNK: u64 = 16;
 
 /// Steps of the engines before a task is run in between.
 const ENGINE_ROUNDS: u32 = 64;

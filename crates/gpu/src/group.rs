@@ -44,6 +44,7 @@ pub(crate) struct Worker {
     port: WavePort,
     waves: BTreeMap<(u32, bool), Vec<Box<dyn Wave>>>,
     lds: Vec<Vec<u32>>,
+    slots: Vec<Vec<Slot>>,
     /// Instructions and waves' slices of this visit.
     spent: u64,
     ticks: u64,
@@ -59,6 +60,7 @@ impl Worker {
             port,
             waves: BTreeMap::new(),
             lds: Vec::new(),
+            slots: Vec::new(),
             spent: 0,
             ticks: 0,
             faults: Vec::new(),
@@ -132,7 +134,7 @@ impl Group {
         let mut lds = worker.lds.pop().unwrap_or_default();
         lds.clear();
         lds.resize(words, 0);
-        let mut slots = Vec::with_capacity(count as usize);
+        let mut slots = worker.slots.pop().unwrap_or_default();
         for index in 0..count {
             let pooled = worker.pool(dispatch).pop();
             let mut wave = pooled.unwrap_or_else(|| dispatch.program.new_wave());
@@ -310,6 +312,7 @@ impl Group {
     pub(crate) fn recycle(mut self, worker: &mut Worker) {
         let pool = worker.pool(&self.dispatch);
         pool.extend(self.slots.drain(..).map(|s| s.wave));
+        worker.slots.push(std::mem::take(&mut self.slots));
         worker.lds.push(std::mem::take(&mut self.lds));
     }
 }

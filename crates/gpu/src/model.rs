@@ -117,45 +117,47 @@ impl ModelWork {
     }
 }
 
-/// The queues and whose turn it is on the compute pipes.
+/// The queues, in the order they were opened, and the compute pipes.
 #[derive(Default)]
 pub(crate) struct Engines {
     pub(crate) queues: Vec<Queue>,
-    turns: BTreeMap<u32, usize>,
+    pipes: BTreeMap<u32, Pipe>,
+}
+
+/// A compute pipe: its queues share one MEC.
+#[derive(Default)]
+struct Pipe {
+    /// Indices of queues.
+    members: Vec<usize>,
+    /// The member whose turn it is.
+    turn: usize,
 }
 
 impl Engines {
+    /// Adds a queue.
+    pub(crate) fn add(&mut self, queue: Queue) {
+        if let QueueKind::Compute { pipe, .. } = queue.kind {
+            self.pipes.entry(pipe).or_default().members.push(self.queues.len());
+        }
+        self.queues.push(queue);
+    }
+
     /// One step of every engine. True if anything moved.
     pub(crate) fn step(&mut self, core: &mut Core) -> bool {
         let mut moved = false;
-        let mut pipes: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for (index, queue) in self.queues.iter_mut().enumerate() {
+        for queue in &mut self.queues {
             match queue.kind {
-                QueueKind::Compute { pipe, .. } => pipes.entry(pipe).or_default().push(index),
+                QueueKind::Compute { .. } => {}
                 QueueKind::Graphics | QueueKind::Dma { .. } => moved |= cp::step(core, queue),
             }
         }
-        for (pipe, members) in pipes {
-            moved |= self.step_pipe(core, pipe, &members);
+        for pipe in self.pipes.values_mut() {
+            moved |= step_pipe(core, &mut self.queues, pipe);
         }
         for queue in &mut self.queues {
             moved |= dma::step(core, queue);
         }
         moved
-    }
-
-    /// One step of a MEC: the first of its queues, after the one served last,
-    /// that can move.
-    fn step_pipe(&mut self, core: &mut Core, pipe: u32, members: &[usize]) -> bool {
-        let turn = self.turns.entry(pipe).or_default();
-        for offset in 0..members.len() {
-            let at = (*turn + offset) % members.len();
-            if cp::step(core, &mut self.queues[members[at]]) {
-                *turn = (at + 1) % members.len();
-                return true;
-            }
-        }
-        false
     }
 
     /// Takes note of dispatches that ended.
@@ -177,6 +179,20 @@ impl Engines {
         }
         (moved, done)
     }
+}
+
+/// One step of a MEC: the first of its queues, after the one served last, that
+/// can move.
+fn step_pipe(core: &mut Core, queues: &mut [Queue], pipe: &mut Pipe) -> bool {
+    let count = pipe.members.len();
+    for offset in 0..count {
+        let at = (pipe.turn + offset) % count;
+        if cp::step(core, &mut queues[pipe.members[at]]) {
+            pipe.turn = (at + 1) % count;
+            return true;
+        }
+    }
+    false
 }
 
 /// Runs until nothing moves or the run must end. Gives the submissions done.
