@@ -1,0 +1,137 @@
+//! Builds a device, runs a case, judges it, and times dispatches.
+
+use crate::Case;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use wavefence_base::{ProfileName, WaveSize};
+use wavefence_d3d::{Device, DispatchFlags, ListKind, RunMode};
+use wavefence_shader::lower::LowerOptions;
+use wavefence_shader::source::{CompileOptions, Language, Source, compile, load_kernel};
+
+/// Which run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The model run.
+    Model,
+    /// The fast run on that many host threads.
+    Fast(usize),
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Which run.
+    pub engine: Engine,
+    /// Wave size.
+    pub wave: WaveSize,
+    /// Timed dispatches after one that is checked and one that is not.
+    pub repeats: usize,
+}
+
+/// How long dispatches took, in milliseconds, from submit to idle.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// One per repeat.
+    pub ms: Vec<f64>,
+}
+
+impl Measured {
+    /// The median; 0 if nothing was timed.
+    pub fn median(&self) -> f64 {
+        let mut sorted = self.ms.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+    }
+}
+
+/// The program that serves as DXC's child process: this benchmark's binary.
+pub fn helper_path() -> Option<PathBuf> {
+    std::env::current_exe().ok()
+}
+
+fn options(case: &Case, wave: WaveSize, helper: &Path) -> (Source, CompileOptions) {
+    let source = Source::text(Language::Hlsl, format!("{}.hlsl", case.name), case.source);
+    let mut options =
+        CompileOptions { helper: Some(helper.to_owned()), ..CompileOptions::default() };
+    options.entry = Some("main".to_owned());
+    if wave == WaveSize::W32 {
+        options.defines.push(("__XBOX_ENABLE_WAVE32".to_owned(), Some("1".to_owned())));
+    }
+    (source, options)
+}
+
+/// The SPIR-V that the front end makes of a case.
+///
+/// # Errors
+/// What the compiler said.
+pub fn spirv(case: &Case, helper: &Path) -> Result<Vec<u32>, String> {
+    let (source, options) = options(case, WaveSize::W64, helper);
+    compile(&source, &options).map(|c| c.words).map_err(|e| e.to_string())
+}
+
+/// Runs `case`, checks its first result, then times `repeats` more dispatches.
+///
+/// # Errors
+/// Anything that went wrong, a wrong result included.
+pub fn measure(case: &Case, setup: Setup, helper: &Path) -> Result<Measured, String> {
+    let text = |e: &dyn std::fmt::Display| format!("{}: {e}", case.name);
+    let (source, options) = options(case, setup.wave, helper);
+    let kernel =
+        load_kernel(&source, &options, &LowerOptions::default()).map_err(|e| text(&e))?;
+    let mode = match setup.engine {
+        Engine::Model => RunMode::Model,
+        Engine::Fast(threads) => RunMode::Fast { threads },
+    };
+    let mut device = Device::builder()
+        .profile(ProfileName::SeriesX)
+        .mode(mode)
+        .build()
+        .map_err(|e| text(&e))?;
+    let queue = device.compute_queue(0, 0).map_err(|e| text(&e))?;
+    let pipeline = device.create_pipeline(case.name, Arc::new(kernel)).map_err(|e| text(&e))?;
+    let mut list = device.create_command_list(case.name, ListKind::Compute);
+    list.set_pipeline_state(&pipeline);
+    let mut result = None;
+    for (register, (stride, data)) in case.buffers.iter().enumerate() {
+        let name = format!("u{register}");
+        let buffer = device.create_buffer_with(&name, data).map_err(|e| text(&e))?;
+        list.set_uav(register as u32, 0, buffer.structured_view(*stride));
+        if register == case.result {
+            result = Some((buffer.address(), data.len() as u64));
+        }
+    }
+    let flags = match setup.wave {
+        WaveSize::W32 => DispatchFlags::W32,
+        WaveSize::W64 => DispatchFlags::NONE,
+    };
+    let [x, y, z] = case.grid;
+    list.dispatch_x(x, y, z, flags);
+    list.close().map_err(|e| text(&e))?;
+    let mut once = || -> Result<f64, String> {
+        let start = Instant::now();
+        device.execute_command_lists(&queue, &[&list]).map_err(|e| text(&e))?;
+        let report = device.run();
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        if !report.is_clean() {
+            return Err(format!("{}: {:?} {:?}", case.name, report.ending, report.faults));
+        }
+        Ok(ms)
+    };
+    once()?;
+    let (address, bytes) = result.ok_or_else(|| text(&"no result buffer"))?;
+    let got = device.read(address, bytes).map_err(|e| text(&e))?;
+    (case.check)(&got).map_err(|e| text(&e))?;
+    let mut once = || -> Result<f64, String> {
+        let start = Instant::now();
+        device.execute_command_lists(&queue, &[&list]).map_err(|e| text(&e))?;
+        let report = device.run();
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        report.is_clean().then_some(ms).ok_or_else(|| text(&"a repeat was not clean"))
+    };
+    if setup.repeats > 0 {
+        once()?;
+    }
+    let ms = (0..setup.repeats).map(|_| once()).collect::<Result<_, _>>()?;
+    Ok(Measured { ms })
+}

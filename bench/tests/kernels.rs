@@ -1,0 +1,24 @@
+//! Every kernel gives the right result in both runs and with both wave sizes.
+
+use std::path::Path;
+use wavefence_base::WaveSize;
+use wavefence_bench::{Engine, Setup, case, measure};
+
+fn right_everywhere(name: &str) {
+    let case = case(name);
+    let helper = Path::new(env!("CARGO_BIN_EXE_wavefence-bench"));
+    for wave in [WaveSize::W32, WaveSize::W64] {
+        for engine in [Engine::Model, Engine::Fast(2)] {
+            let setup = Setup { engine, wave, repeats: 0 };
+            if let Err(message) = measure(&case, setup, helper) {
+                panic!("{engine:?} {wave:?}: {message}");
+            }
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($($name:ident)*) => { $(#[test] fn $name() { right_everywhere(stringify!($name)); })* };
+}
+
+kernels! { mandel nbody blur hist matmul bitonic scan saxpy }
