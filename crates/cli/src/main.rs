@@ -1,2 +1,65 @@
-//! x
-fn main() {}
+//! The `wavefence` program.
+//!
+//! Rules this crate keeps:
+//! - It reads arguments, calls the library and prints; every decision about
+//!   scenarios and verdicts is made below it.
+//! - Results go to stdout, problems to stderr; colour only on a terminal.
+//! - The exit codes of design 7: 0 clean, 1 findings, 2 bad input or usage, 3
+//!   hang, 4 wrong result, 5 a host limit or something unsupported, 70 our bug.
+//!   A panic is caught and told as 70.
+
+mod args;
+mod disasm;
+mod failure;
+mod profiles;
+mod run;
+mod ui;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// A bug of ours (BSD's EX_SOFTWARE).
+const INTERNAL: u8 = 70;
+
+/// Stack of the thread that does the work: deeply nested shaders recurse.
+const STACK: usize = 256 << 20;
+
+fn main() -> ExitCode {
+    // The program runs itself as the child that loads DXC, which may crash.
+    if std::env::args_os().nth(1).is_some_and(|word| word == wavefence_shader::dxc::HELPER_WORD) {
+        let code = wavefence_shader::dxc::child_main(&mut std::io::stdin(), std::io::stdout());
+        return ExitCode::from(u8::try_from(code).unwrap_or(INTERNAL));
+    }
+    let cli = Cli::parse();
+    std::panic::set_hook(Box::new(|info| {
+        ui::problem(&format!(
+            "wavefence: internal error: {info}\nThis is a bug of wavefence {}, not of your \
+             scenario. Please report it with the scenario.",
+            env!("CARGO_PKG_VERSION")
+        ));
+    }));
+    let work =
+        std::thread::Builder::new().name("main".into()).stack_size(STACK).spawn(move || match cli
+            .command
+        {
+            Command::Run(args) => run::run(&args),
+            Command::Disasm(args) => disasm::run(&args),
+            Command::Profiles => Ok(profiles::run()),
+        });
+    let result = match work {
+        Ok(thread) => thread.join(),
+        Err(error) => {
+            ui::problem(&format!("wavefence: cannot start a thread: {error}"));
+            return ExitCode::from(failure::LIMIT);
+        }
+    };
+    match result {
+        Ok(Ok(code)) => ExitCode::from(code),
+        Ok(Err(failure)) => {
+            failure.print();
+            ExitCode::from(failure.exit_code())
+        }
+        Err(_) => ExitCode::from(INTERNAL),
+    }
+}

@@ -1,1 +1,76 @@
-//! x
+//! Turns findings, faults, hangs and events into text and JSON.
+//!
+//! Rules this crate keeps:
+//! - A [`Report`] is plain data; whoever ran something fills it, [`text`] and
+//!   [`json`] only print it. The same report gives the same bytes.
+//! - Prose and the stable `key=value` block of a finding are apart.
+//! - Proven, possible and advice are never mixed; what was expected is marked.
+//! - The exit code of a run is decided here, once ([`Report::outcome`]).
+//!
+//! It knows nothing about files, terminals or how a run is made.
+
+pub mod hang;
+pub mod item;
+pub mod outcome;
+pub mod text;
+pub mod trace;
+
+pub use hang::{Hang, Tree, TreeState, Wait, verdict_name};
+pub use item::{CallErrorItem, Check, FaultItem, FindingItem, Output, Stats};
+pub use outcome::Outcome;
+
+use serde::Serialize;
+
+/// What came of one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// The scenario, as its path was given.
+    pub scenario: String,
+    /// The profile's name.
+    pub profile: String,
+    /// The packet generation.
+    pub generation: String,
+    /// `model` or `fast`.
+    pub mode: String,
+    /// What ran.
+    pub stats: Stats,
+    /// Calls that break API rules; if there are any, nothing ran.
+    pub errors: Vec<CallErrorItem>,
+    /// Findings of every verdict.
+    pub findings: Vec<FindingItem>,
+    /// What the guest did wrong while running.
+    pub faults: Vec<FaultItem>,
+    /// The hang, if the run ended in one.
+    pub hang: Option<Hang>,
+    /// What ended the run early, in words: a limit of this host or version.
+    pub limit: Option<String>,
+    /// Comparisons: buffers, values, expectations.
+    pub checks: Vec<Check>,
+    /// Files written.
+    pub outputs: Vec<Output>,
+}
+
+impl Report {
+    /// What it comes down to.
+    pub fn outcome(&self) -> Outcome {
+        outcome::of(self)
+    }
+
+    /// The report as JSON, with the outcome and the exit code beside the rest.
+    pub fn json(&self) -> String {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            outcome: &'static str,
+            exit_code: u8,
+            #[serde(flatten)]
+            report: &'a Report,
+        }
+        let outcome = self.outcome();
+        let whole = Whole { outcome: outcome.name(), exit_code: outcome.exit_code(), report: self };
+        // Plain data with text keys: nothing in it can fail to serialise.
+        serde_json::to_string_pretty(&whole).unwrap_or_else(|e| format!("{{\"error\":\"{e}\"}}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -232,7 +232,7 @@ fn check_calls(names: &Names<'_>, s: &Scenario, resources: &[&str]) {
                 (CallKind::SetComputeRootDescriptorTable, _) => {
                     names.known("descriptor set", text, &sets);
                 }
-                (_, "DstBuffer" | "SrcBuffer" | "Buffer" | "Resource")
+                (_, "DstBuffer" | "SrcBuffer" | "ArgumentBuffer" | "CountBuffer" | "Resource")
                 | (_, "DstResource" | "SrcResource") => names.known("resource", text, resources),
                 _ => {}
             }

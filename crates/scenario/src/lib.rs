@@ -13,12 +13,15 @@
 //! It knows nothing about packets; it calls `d3d` as a title would. It prints
 //! nothing.
 
+pub mod compare;
 pub mod expr;
 pub mod format;
+pub mod load;
 pub mod node;
 pub mod number;
 pub mod problem;
 pub mod reader;
+pub mod run;
 
 pub use format::Scenario;
 pub use problem::{Problem, ProblemKind, Problems, Source, Span};

@@ -1,0 +1,207 @@
+//! Command line and environment.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use wavefence_base::{Generation, ProfileName};
+use wavefence_pm4::Ring;
+
+/// Runs Direct3D-for-Xbox command lists on a software GPU and tells what is wrong
+/// with them.
+#[derive(Debug, Parser)]
+#[command(name = "wavefence", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 clean, 1 findings, 2 bad input or usage, 3 hang, 4 wrong result, \
+5 a host limit or something unsupported, 70 a bug of wavefence.
+Every option can be given as an environment variable.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario and judge it
+    #[command(after_help = EXIT_CODES)]
+    Run(RunArgs),
+    /// Print the packets of a scenario's command lists, or of a raw dump
+    Disasm(DisasmArgs),
+    /// List the device profiles; every number with its confidence
+    Profiles,
+}
+
+/// Options that decide how a scenario is built.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// Device profile, instead of the scenario's
+    #[arg(long, value_name = "NAME", env = "WAVEFENCE_PROFILE", value_parser = profile)]
+    pub profile: Option<ProfileName>,
+    /// Read (or, for an image that is only written, write) the image NAME at PATH
+    #[arg(long = "image", value_name = "NAME=PATH", env = "WAVEFENCE_IMAGE", value_parser = image)]
+    pub images: Vec<(String, PathBuf)>,
+    /// Microsoft's HLSL compiler: libdxcompiler.so or its folder
+    #[arg(long, value_name = "PATH", env = "WAVEFENCE_DXC")]
+    pub dxc: Option<PathBuf>,
+}
+
+/// `wavefence run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The scenario (YAML)
+    pub file: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "a doc comment would become the help text")]
+    pub build: BuildArgs,
+    /// Run on host threads for results and throughput, not for findings
+    #[arg(long, env = "WAVEFENCE_FAST")]
+    pub fast: bool,
+    /// Host threads of a fast run; 0 is one per processor
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        env = "WAVEFENCE_THREADS",
+        requires = "fast"
+    )]
+    pub threads: usize,
+    /// Write every event of a model run to PATH, one JSON object a line
+    #[arg(long, value_name = "PATH", env = "WAVEFENCE_TRACE", conflicts_with = "fast")]
+    pub trace: Option<PathBuf>,
+    /// Write a report as text or json, to PATH or else to stdout [default: text]
+    #[arg(long = "report", value_name = "FORMAT[=PATH]", env = "WAVEFENCE_REPORT", value_parser = report)]
+    pub reports: Vec<ReportArg>,
+    /// Print at most N findings, N faults and N errors in full
+    #[arg(long, value_name = "N", default_value_t = 50, env = "WAVEFENCE_MAX_ERRORS")]
+    pub max_errors: usize,
+    /// End the run at the first fault
+    #[arg(long, env = "WAVEFENCE_STOP_ON_FAULT")]
+    pub stop_on_fault: bool,
+    /// Exit code for findings, instead of 1
+    #[arg(long, value_name = "N", default_value_t = 1, env = "WAVEFENCE_ERROR_EXITCODE")]
+    pub error_exitcode: u8,
+}
+
+/// `wavefence disasm`.
+#[derive(Debug, Args)]
+pub struct DisasmArgs {
+    /// A scenario (.yaml, .yml), or a dump: little-endian dwords or hex text
+    pub file: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "a doc comment would become the help text")]
+    pub build: BuildArgs,
+    /// Packet generation of a dump
+    #[arg(long, value_name = "NAME", default_value = "gfx10.3", env = "WAVEFENCE_GENERATION", value_parser = generation)]
+    pub generation: Generation,
+    /// Ring that a dump is for
+    #[arg(long, value_name = "NAME", default_value = "graphics", env = "WAVEFENCE_RING", value_parser = ring)]
+    pub ring: Ring,
+}
+
+/// The form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// One `--report`.
+#[derive(Clone, Debug)]
+pub struct ReportArg {
+    /// The form.
+    pub format: ReportFormat,
+    /// The file; stdout if `None`.
+    pub path: Option<PathBuf>,
+}
+
+fn one_of<T>(
+    text: &str,
+    all: impl IntoIterator<Item = T>,
+    name: impl Fn(&T) -> String,
+) -> Result<T, String> {
+    let mut names = Vec::new();
+    for item in all {
+        let this = name(&item);
+        if this == text {
+            return Ok(item);
+        }
+        names.push(this);
+    }
+    let words: Vec<&str> = names.iter().map(String::as_str).collect();
+    let near = wavefence_scenario::reader::nearest(text, &words);
+    let near = near.map_or(String::new(), |n| format!("; did you mean {n}?"));
+    Err(format!("there are {}{near}", names.join(", ")))
+}
+
+fn profile(text: &str) -> Result<ProfileName, String> {
+    one_of(text, ProfileName::ALL, |p| p.to_string())
+}
+
+fn generation(text: &str) -> Result<Generation, String> {
+    one_of(text, Generation::ALL, |g| g.to_string())
+}
+
+fn ring(text: &str) -> Result<Ring, String> {
+    one_of(text, Ring::ALL, |r| r.to_string())
+}
+
+fn image(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+            Ok((name.into(), path.into()))
+        }
+        _ => Err("write NAME=PATH".into()),
+    }
+}
+
+fn report(text: &str) -> Result<ReportArg, String> {
+    let (format, path) = match text.split_once('=') {
+        Some((_, "")) => return Err("the path is empty".into()),
+        Some((format, path)) => (format, Some(path.into())),
+        None => (text, None),
+    };
+    match ReportFormat::from_str(format, false) {
+        Ok(format) => Ok(ReportArg { format, path }),
+        Err(_) => Err("write text or json, with =PATH for a file".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_has_its_variable() {
+        for command in Cli::command().get_subcommands() {
+            for arg in command.get_arguments().filter(|a| a.get_long().is_some()) {
+                let long = arg.get_long().unwrap_or_default();
+                if matches!(long, "help" | "version") {
+                    continue;
+                }
+                let wanted = format!("WAVEFENCE_{}", long.replace('-', "_").to_uppercase());
+                let env = arg.get_env().and_then(|e| e.to_str());
+                assert_eq!(env, Some(wanted.as_str()), "{}", command.get_name());
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_checked() {
+        assert!(report("json=a=b").is_ok_and(|r| r.path == Some("a=b".into())));
+        assert!(report("sarif").is_err());
+        assert!(image("Photo").is_err());
+        assert_eq!(
+            profile("serie-x"),
+            Err("there are xbox-one, xbox-one-s, xbox-one-x, series-s, series-x; did you mean series-x?".into())
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! `wavefence run`.
+
+use crate::args::{BuildArgs, ReportArg, ReportFormat, RunArgs};
+use crate::failure::Failure;
+use crate::ui;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use wavefence_report::{Outcome, Report, text};
+use wavefence_scenario::run::RunOptions;
+use wavefence_scenario::{Scenario, Source, format, load, run as runner};
+
+/// Runs a scenario; the exit code of its outcome.
+pub fn run(args: &RunArgs) -> Result<u8, Failure> {
+    let (source, scenario) = read(&args.file)?;
+    let mut options = options(&args.build);
+    options.stop_on_fault = args.stop_on_fault;
+    options.fast = args.fast.then(|| match args.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    });
+    if let Some(path) = &args.trace {
+        options.trace = Some(Box::new(BufWriter::new(create(path)?)));
+    }
+    // A path that cannot be written is told before the work, not after it.
+    let mut files = Vec::new();
+    for report in &args.reports {
+        files.push(match &report.path {
+            Some(path) => Some(create(path)?),
+            None => None,
+        });
+    }
+    let report = runner::run(&source, &scenario, options)?;
+    show(args, files, &report)?;
+    Ok(match report.outcome() {
+        Outcome::Findings => args.error_exitcode,
+        outcome @ (Outcome::Clean
+        | Outcome::BadInput
+        | Outcome::Limit
+        | Outcome::Hang
+        | Outcome::WrongResult) => outcome.exit_code(),
+    })
+}
+
+/// Reads and checks a scenario.
+pub fn read(path: &Path) -> Result<(Source, Scenario), Failure> {
+    let source = load::read_scenario(path)?;
+    let scenario = format::parse(&source)?;
+    Ok((source, scenario))
+}
+
+/// What building and running have in common.
+pub fn options(build: &BuildArgs) -> RunOptions {
+    RunOptions {
+        profile: build.profile,
+        images: build.images.clone(),
+        dxc: build.dxc.clone(),
+        // This program serves as DXC's process itself.
+        helper: std::env::current_exe().ok(),
+        ..RunOptions::default()
+    }
+}
+
+fn create(path: &Path) -> Result<File, Failure> {
+    let bad = |e: std::io::Error| Failure::Input(format!("cannot write {}: {e}", path.display()));
+    if let Some(folder) = path.parent()
+        && !folder.as_os_str().is_empty()
+    {
+        std::fs::create_dir_all(folder).map_err(bad)?;
+    }
+    File::create(path).map_err(bad)
+}
+
+fn show(args: &RunArgs, files: Vec<Option<File>>, report: &Report) -> Result<(), Failure> {
+    use std::io::Write;
+    let render = |format| match format {
+        ReportFormat::Text => text::print(report, args.max_errors),
+        ReportFormat::Json => report.json() + "\n",
+    };
+    let plain = [ReportArg { format: ReportFormat::Text, path: None }];
+    let (reports, files) =
+        if args.reports.is_empty() { (&plain[..], vec![None]) } else { (&args.reports[..], files) };
+    let mut to_stdout = false;
+    for (arg, file) in reports.iter().zip(files) {
+        let text = render(arg.format);
+        match (file, &arg.path) {
+            (Some(mut file), Some(path)) => file
+                .write_all(text.as_bytes())
+                .map_err(|e| Failure::Input(format!("cannot write {}: {e}", path.display())))?,
+            _ => {
+                to_stdout = true;
+                ui::out(&text);
+            }
+        }
+    }
+    if !to_stdout {
+        ui::out(&format!("{}: {}\n", report.scenario, text::summary(report)));
+    }
+    Ok(())
+}

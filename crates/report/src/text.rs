@@ -1,0 +1,312 @@
+//! The report as text.
+
+use crate::hang::{Hang, Tree, TreeState};
+use crate::{Outcome, Report};
+use std::fmt::Write;
+
+/// Width at which prose is broken.
+const WIDTH: usize = 96;
+
+/// Prints the report; at most `max_findings` findings, faults and errors each in
+/// full, the rest counted.
+pub fn print(report: &Report, max_findings: usize) -> String {
+    let mut out = String::new();
+    head(&mut out, report);
+    errors(&mut out, report, max_findings);
+    findings(&mut out, report, max_findings);
+    faults(&mut out, report, max_findings);
+    if let Some(hang) = &report.hang {
+        print_hang(&mut out, hang);
+    }
+    checks(&mut out, report, max_findings);
+    for output in &report.outputs {
+        line(
+            &mut out,
+            &format!(
+                "wrote {} ({} x {}): {}",
+                output.name, output.width, output.height, output.path
+            ),
+        );
+    }
+    if let Some(limit) = &report.limit {
+        wrapped(&mut out, &format!("ended early: {limit}"), "");
+    }
+    line(&mut out, &format!("result: {}", summary(report)));
+    out
+}
+
+/// `1 wait`, `2 waits`.
+fn count(n: u64, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn head(out: &mut String, r: &Report) {
+    let s = &r.stats;
+    line(out, &format!("scenario: {}", r.scenario));
+    line(out, &format!("profile:  {} ({}), {} run", r.profile, r.generation, r.mode));
+    line(
+        out,
+        &format!(
+            "ran:      {}, {}, {}, {}, {}, {}",
+            count(s.submits, "submit"),
+            if s.dispatches == 1 {
+                "1 dispatch".into()
+            } else {
+                format!("{} dispatches", s.dispatches)
+            },
+            count(s.groups, "thread group"),
+            count(s.transfers, "transfer"),
+            count(s.values, "value write"),
+            count(s.waits, "wait")
+        ),
+    );
+    out.push('\n');
+}
+
+/// One line that says what came of it.
+pub fn summary(r: &Report) -> String {
+    let outcome = r.outcome();
+    let failed = r.checks.iter().filter(|c| !c.passed).count();
+    let found =
+        |verdict: &str| r.findings.iter().filter(|f| f.verdict == verdict && !f.expected).count();
+    let advice = found("advice");
+    let detail = match outcome {
+        Outcome::Clean if r.checks.len() == 1 => "1 check holds".to_string(),
+        Outcome::Clean => format!("{} checks hold", r.checks.len()),
+        Outcome::BadInput => {
+            let n = r.errors.iter().filter(|e| !e.expected).count();
+            format!("{} against API rules; nothing ran", count(n as u64, "call"))
+        }
+        Outcome::Limit => "ended early".to_string(),
+        Outcome::Hang => {
+            let waits = r.hang.as_ref().map_or(0, |h| h.waits.len());
+            format!("{} can never end", count(waits as u64, "wait"))
+        }
+        Outcome::WrongResult => format!("{failed} of {} checks fail", r.checks.len()),
+        Outcome::Findings => {
+            let faults = r.faults.iter().filter(|f| !f.expected).count();
+            let (proven, possible) = (found("proven"), found("possible"));
+            format!(
+                "{proven} proven and {possible} possible findings, {}",
+                count(faults as u64, "fault")
+            )
+        }
+    };
+    let advice = if advice == 0 { String::new() } else { format!(", {advice} advice") };
+    format!("{} ({detail}{advice})", outcome.name())
+}
+
+fn heading(out: &mut String, title: &str) {
+    line(out, title);
+    line(out, &"-".repeat(title.len()));
+}
+
+fn wrapped(out: &mut String, text: &str, indent: &str) {
+    for paragraph in text.lines() {
+        let mut row = String::new();
+        for word in paragraph.split_whitespace() {
+            if !row.is_empty() && indent.len() + row.len() + 1 + word.len() > WIDTH {
+                let _ = writeln!(out, "{indent}{row}");
+                row.clear();
+            }
+            if !row.is_empty() {
+                row.push(' ');
+            }
+            row.push_str(word);
+        }
+        let _ = writeln!(out, "{indent}{row}");
+    }
+}
+
+/// A value of a key=value line: quoted if it holds anything but plain characters.
+fn value(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-+:#/,<>=|".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text.to_string() } else { format!("{text:?}") }
+}
+
+fn pairs<'a>(out: &mut String, pairs: impl IntoIterator<Item = (&'a str, String)>) {
+    for (key, text) in pairs {
+        let _ = writeln!(out, "    {key}={}", value(&text));
+    }
+}
+
+fn expected(mark: bool) -> &'static str {
+    if mark { " (expected)" } else { "" }
+}
+
+fn more(out: &mut String, total: usize, shown: usize, what: &str) {
+    if total > shown {
+        line(out, &format!("... and {} more {what}", total - shown));
+    }
+    out.push('\n');
+}
+
+fn errors(out: &mut String, r: &Report, max: usize) {
+    if r.errors.is_empty() {
+        return;
+    }
+    heading(out, "Calls that break API rules");
+    for e in r.errors.iter().take(max) {
+        let _ = writeln!(out, "{} {}: {}{}", e.number, e.rule, e.call, expected(e.expected));
+        let argument = match (e.argument.is_empty(), e.value.is_empty()) {
+            (true, _) => String::new(),
+            (false, true) => format!("{} ", e.argument),
+            (false, false) => format!("{} = {} ", e.argument, e.value),
+        };
+        wrapped(out, &format!("{argument}{}", e.message), "  ");
+        pairs(
+            out,
+            [
+                ("rule", e.number.to_string()),
+                ("name", e.rule.clone()),
+                ("at", e.at.clone()),
+                ("call", e.call.clone()),
+                ("argument", e.argument.clone()),
+                ("value", e.value.clone()),
+                ("source", e.source.clone()),
+            ],
+        );
+    }
+    more(out, r.errors.len(), max, "errors");
+}
+
+fn findings(out: &mut String, r: &Report, max: usize) {
+    if r.findings.is_empty() {
+        return;
+    }
+    heading(out, "Findings");
+    for f in r.findings.iter().take(max) {
+        let _ = writeln!(
+            out,
+            "{}: {} {}: {}{}",
+            f.verdict,
+            f.number,
+            f.rule,
+            f.call,
+            expected(f.expected)
+        );
+        wrapped(out, &f.message, "  ");
+        let fixed = [
+            ("rule", f.number.to_string()),
+            ("name", f.rule.clone()),
+            ("verdict", f.verdict.clone()),
+            ("count", f.count.to_string()),
+            ("source", f.source.clone()),
+        ];
+        pairs(
+            out,
+            fixed.into_iter().chain(f.properties.iter().map(|(k, v)| (k.as_str(), v.clone()))),
+        );
+    }
+    more(out, r.findings.len(), max, "findings");
+}
+
+fn faults(out: &mut String, r: &Report, max: usize) {
+    if r.faults.is_empty() {
+        return;
+    }
+    heading(out, "Faults");
+    for f in r.faults.iter().take(max) {
+        let place = f.call.clone().or_else(|| f.queue.clone()).unwrap_or_default();
+        let _ = writeln!(out, "proven: {}: {place}{}", f.kind, expected(f.expected));
+        wrapped(out, &f.message, "  ");
+        let show = |v: Option<u32>| v.map(|n| n.to_string());
+        let known = [
+            ("kind", Some(f.kind.clone())),
+            ("queue", f.queue.clone()),
+            ("call", f.call.clone()),
+            ("shader", f.shader.clone()),
+            ("line", f.line.clone()),
+            ("dispatch", show(f.dispatch)),
+            ("group", f.group.map(|g| format!("{},{},{}", g[0], g[1], g[2]))),
+            ("wave", show(f.wave)),
+            ("lane", show(f.lane)),
+            ("address", f.address.clone()),
+            ("bytes", Some(f.bytes.to_string())),
+            ("count", Some(f.count.to_string())),
+        ];
+        pairs(out, known.into_iter().filter_map(|(k, v)| v.map(|v| (k, v))));
+    }
+    more(out, r.faults.len(), max, "faults");
+}
+
+fn print_hang(out: &mut String, hang: &Hang) {
+    heading(out, &format!("Hang{}", expected(hang.expected)));
+    for w in &hang.waits {
+        let _ = writeln!(out, "queue {} ({}): {}", w.queue, w.engine, w.call);
+        let _ = writeln!(out, "  waits for {}, but finds {}", w.condition, w.present);
+        for past in &w.past {
+            let _ = writeln!(out, "  was written: {past}");
+        }
+        for pending in &w.pending {
+            let _ = writeln!(out, "  yet to come: {pending}");
+        }
+        wrapped(out, &w.explanation, "  ");
+        pairs(
+            out,
+            [
+                ("queue", w.queue.clone()),
+                ("engine", w.engine.clone()),
+                ("address", w.address.clone()),
+                ("condition", w.condition.clone()),
+                ("present", w.present.to_string()),
+                ("verdict", w.verdict.to_string()),
+            ],
+        );
+    }
+    out.push('\n');
+    line(out, "how far it got: [X] finished  [>] in progress  [ ] not started");
+    for queue in &hang.queues {
+        tree(out, queue, 0);
+    }
+    out.push('\n');
+}
+
+/// Calls shown on each side of the one in progress; the others are counted.
+const AROUND: usize = 6;
+
+fn tree(out: &mut String, node: &Tree, depth: usize) {
+    let _ = writeln!(out, "{}{} {}", "  ".repeat(depth), node.state.mark(), node.label);
+    // A finished branch says nothing more.
+    if node.state == TreeState::Finished {
+        return;
+    }
+    let children = &node.children;
+    let current = children.iter().position(|c| c.state == TreeState::InProgress).unwrap_or(0);
+    let first = current.saturating_sub(AROUND);
+    let last = (current + 1 + AROUND).min(children.len());
+    let folded = |out: &mut String, part: &[Tree]| {
+        if let Some(child) = part.first() {
+            let (indent, mark) = ("  ".repeat(depth + 1), child.state.mark());
+            let _ = writeln!(out, "{indent}{mark} ... {} more", part.len());
+        }
+    };
+    folded(out, &children[..first]);
+    for child in &children[first..last] {
+        tree(out, child, depth + 1);
+    }
+    folded(out, &children[last..]);
+}
+
+fn checks(out: &mut String, r: &Report, max: usize) {
+    if r.checks.is_empty() {
+        return;
+    }
+    heading(out, "Checks");
+    for c in &r.checks {
+        let word = if c.passed { "pass" } else { "FAIL" };
+        let _ = writeln!(out, "{word}  {}: {}", c.name, c.rule);
+        for detail in c.detail.iter().take(max) {
+            wrapped(out, detail, "      ");
+        }
+        if c.detail.len() > max {
+            let _ = writeln!(out, "      ... and {} more", c.detail.len() - max);
+        }
+    }
+    out.push('\n');
+}

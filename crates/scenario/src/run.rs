@@ -1,0 +1,188 @@
+//! The runner: builds a device from a scenario, records, submits, waits, judges.
+//!
+//! Host steps happen in the order of the file. Before the host writes or reads,
+//! the device has run as far as it could; a host wait that cannot end is a hang.
+
+mod image;
+mod judge;
+mod progress;
+mod record;
+mod resources;
+mod shaders;
+mod steps;
+
+use crate::format::Scenario;
+use crate::problem::{Problem, Problems, Source};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use wavefence_base::{Limit, LimitKind, ProfileName};
+use wavefence_d3d::{Device, RunMode};
+use wavefence_report::Report;
+
+/// How to run.
+#[derive(Default)]
+pub struct RunOptions {
+    /// The profile, instead of the scenario's.
+    pub profile: Option<ProfileName>,
+    /// Files of images by name, instead of the scenario's.
+    pub images: Vec<(String, PathBuf)>,
+    /// Where Microsoft's DXC is.
+    pub dxc: Option<PathBuf>,
+    /// The program that serves as DXC's process.
+    pub helper: Option<PathBuf>,
+    /// Host threads of a fast run; a model run if `None`.
+    pub fast: Option<usize>,
+    /// End at the first fault.
+    pub stop_on_fault: bool,
+    /// Where every event goes, one JSON line each.
+    pub trace: Option<Box<dyn Write + Send>>,
+}
+
+/// Why a scenario did not get to a verdict.
+#[derive(Debug)]
+pub enum RunError {
+    /// The scenario, a shader or an image is wrong or asks for what is not
+    /// supported; one entry a file.
+    Problems(Vec<Problems>),
+    /// This host or version cannot do it.
+    Limit(Limit),
+}
+
+impl From<Limit> for RunError {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
+}
+
+impl From<Problems> for RunError {
+    fn from(problems: Problems) -> Self {
+        Self::Problems(vec![problems])
+    }
+}
+
+/// The profile of a scenario under these options: `series-x` if nobody says.
+pub fn profile(scenario: &Scenario, options: &RunOptions) -> ProfileName {
+    options.profile.or(scenario.profile).unwrap_or(ProfileName::SeriesX)
+}
+
+/// Everything a run needs to see.
+struct Context<'a> {
+    scenario: &'a Scenario,
+    source: &'a Source,
+    /// Folder of the scenario: files in it are relative to this.
+    folder: PathBuf,
+    options: &'a RunOptions,
+}
+
+impl Context<'_> {
+    fn error(&self, problem: Problem) -> RunError {
+        Problems::one(self.source, problem).into()
+    }
+
+    /// An API error of a step at a place.
+    fn api(&self, at: crate::problem::Span, error: wavefence_d3d::Error) -> RunError {
+        match error {
+            wavefence_d3d::Error::Limit(limit) => self.limit(at, &limit),
+            error @ (wavefence_d3d::Error::Call(_)
+            | wavefence_d3d::Error::Calls(_)
+            | wavefence_d3d::Error::Allocation(_)
+            | wavefence_d3d::Error::Free(_)
+            | wavefence_d3d::Error::Access(_)) => self.error(Problem::at(at, error.to_string())),
+        }
+    }
+
+    fn limit(&self, at: crate::problem::Span, limit: &Limit) -> RunError {
+        match limit.kind {
+            LimitKind::Unsupported => self.error(Problem::at(at, limit.what.clone()).unsupported()),
+            // Memory, budgets and tools are no matter of a place in the file.
+            _ => RunError::Limit(limit.clone()),
+        }
+    }
+}
+
+fn folder_of(name: &str) -> PathBuf {
+    Path::new(name).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// Runs a scenario and judges it.
+///
+/// # Errors
+/// What kept it from running; see [`RunError`].
+pub fn run(
+    source: &Source,
+    scenario: &Scenario,
+    mut options: RunOptions,
+) -> Result<Report, RunError> {
+    let tracker = progress::Tracker::new(options.trace.take());
+    let options = options;
+    let cx = Context { scenario, source, folder: folder_of(&source.name), options: &options };
+    let mut builder = Device::builder()
+        .profile(profile(scenario, &options))
+        .stop_on_fault(options.stop_on_fault)
+        .observer(tracker.observer());
+    if let Some(threads) = options.fast {
+        builder = builder.mode(RunMode::Fast { threads });
+    }
+    let mut device = builder.build()?;
+    let mut report = Report {
+        scenario: source.name.clone(),
+        profile: device.profile().name.to_string(),
+        generation: device.profile().generation.value.to_string(),
+        mode: if options.fast.is_some() { "fast" } else { "model" }.into(),
+        ..Report::default()
+    };
+    let mut world = resources::World::build(&cx, &mut device)?;
+    world.pipelines = shaders::load(&cx, &mut device)?;
+    let lists = record::lists(&cx, &mut device, &world)?;
+    record::tell(&cx, &lists, &mut report);
+    if lists.iter().any(|l| !l.errors.is_empty()) {
+        judge::expect_errors(&cx, &mut report);
+        return Ok(report);
+    }
+    let limit = steps::run(&cx, &mut device, &world, &lists, &tracker, &mut report)?;
+    report.limit = limit.map(|l| l.what);
+    // What a run that was cut short left in memory is no result.
+    if report.limit.is_none() {
+        judge::judge(&cx, &device, &world, &mut report)?;
+        image::write_outputs(&cx, &device, &world, &mut report)?;
+    }
+    report.stats = tracker.stats();
+    if let Some(error) = tracker.finish() {
+        report.limit.get_or_insert(format!("the trace cannot be written: {error}"));
+    }
+    Ok(report)
+}
+
+/// A recorded list as packets, for a disassembly.
+#[derive(Clone, Debug)]
+pub struct Packets {
+    /// Its name.
+    pub name: String,
+    /// Its ring.
+    pub ring: wavefence_pm4::Ring,
+    /// Its dwords.
+    pub words: Vec<u32>,
+    /// Each call's text by the dword its packets start at.
+    pub calls: BTreeMap<usize, Vec<String>>,
+}
+
+/// Records a scenario's lists without running them; calls that break API rules
+/// are in the second part.
+///
+/// # Errors
+/// As [`run`].
+pub fn record(
+    source: &Source,
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> Result<(Vec<Packets>, Report), RunError> {
+    let cx = Context { scenario, source, folder: folder_of(&source.name), options };
+    let mut device = Device::builder().profile(profile(scenario, options)).build()?;
+    let mut world = resources::World::build(&cx, &mut device)?;
+    world.pipelines = shaders::load(&cx, &mut device)?;
+    let lists = record::lists(&cx, &mut device, &world)?;
+    let mut report = Report::default();
+    record::tell(&cx, &lists, &mut report);
+    Ok((lists.iter().map(record::Recorded::packets).collect(), report))
+}
