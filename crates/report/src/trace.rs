@@ -59,7 +59,16 @@ fn fields(event: &Event) -> (&'static str, Fields) {
                 ("name", json!(name)),
             ],
         ),
-        Event::DispatchBegin { dispatch, queue, packet, kernel, start, groups, wave_size } => (
+        Event::DispatchBegin {
+            dispatch,
+            queue,
+            packet,
+            kernel,
+            start,
+            groups,
+            wave_size,
+            initiator,
+        } => (
             "dispatch-begin",
             vec![
                 ("dispatch", id(dispatch.0)),
@@ -69,6 +78,7 @@ fn fields(event: &Event) -> (&'static str, Fields) {
                 ("start", json!(start)),
                 ("groups", json!(groups)),
                 ("lanes", json!(lanes(*wave_size))),
+                ("initiator", json!(format!("{initiator:#x}"))),
             ],
         ),
         Event::DispatchEnd { dispatch } => ("dispatch-end", vec![("dispatch", id(dispatch.0))]),
