@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use wavefence_base::{ProfileName, WaveSize};
-use wavefence_d3d::{Device, DispatchFlags, ListKind, RunMode};
+use wavefence_d3d::enums::D3D12XBOX_DISPATCH_FLAGS;
+use wavefence_d3d::{Device, ListKind, RunMode};
 use wavefence_shader::lower::LowerOptions;
 use wavefence_shader::source::{CompileOptions, Language, Source, compile, load_kernel};
 
@@ -102,8 +103,8 @@ pub fn measure(case: &Case, setup: Setup, helper: &Path) -> Result<Measured, Str
         }
     }
     let flags = match setup.wave {
-        WaveSize::W32 => DispatchFlags::W32,
-        WaveSize::W64 => DispatchFlags::NONE,
+        WaveSize::W32 => D3D12XBOX_DISPATCH_FLAGS::W32,
+        WaveSize::W64 => D3D12XBOX_DISPATCH_FLAGS::NONE,
     };
     let [x, y, z] = case.grid;
     list.dispatch_x(x, y, z, flags);
