@@ -47,8 +47,7 @@ fn run(options: &Options) -> Result<(), String> {
             let words = spirv(&case, &helper)?;
             let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
             std::fs::create_dir_all(folder).map_err(|e| e.to_string())?;
-            std::fs::write(folder.join(format!("{name}.spv")), bytes)
-                .map_err(|e| e.to_string())?;
+            std::fs::write(folder.join(format!("{name}.spv")), bytes).map_err(|e| e.to_string())?;
             continue;
         }
         let measured = measure(&case, options.setup, &helper)?;

@@ -78,17 +78,13 @@ pub fn spirv(case: &Case, helper: &Path) -> Result<Vec<u32>, String> {
 pub fn measure(case: &Case, setup: Setup, helper: &Path) -> Result<Measured, String> {
     let text = |e: &dyn std::fmt::Display| format!("{}: {e}", case.name);
     let (source, options) = options(case, setup.wave, helper);
-    let kernel =
-        load_kernel(&source, &options, &LowerOptions::default()).map_err(|e| text(&e))?;
+    let kernel = load_kernel(&source, &options, &LowerOptions::default()).map_err(|e| text(&e))?;
     let mode = match setup.engine {
         Engine::Model => RunMode::Model,
         Engine::Fast(threads) => RunMode::Fast { threads },
     };
-    let mut device = Device::builder()
-        .profile(ProfileName::SeriesX)
-        .mode(mode)
-        .build()
-        .map_err(|e| text(&e))?;
+    let mut device =
+        Device::builder().profile(ProfileName::SeriesX).mode(mode).build().map_err(|e| text(&e))?;
     let queue = device.compute_queue(0, 0).map_err(|e| text(&e))?;
     let pipeline = device.create_pipeline(case.name, Arc::new(kernel)).map_err(|e| text(&e))?;
     let mut list = device.create_command_list(case.name, ListKind::Compute);
