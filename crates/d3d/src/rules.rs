@@ -67,7 +67,7 @@ rules! {
     1048 DISPATCH_START_THREADS "dispatch-start-threads": "USE_THREAD_DIMENSIONS with a start offset is undefined.", "design 4.6";
     1049 DISPATCH_START_EMPTY "dispatch-start-empty": "The counts are end coordinates when a start is set: with start not below end nothing runs.", "hardware/pm4.md 1.4 DISPATCH_DIRECT";
     1050 DISPATCH_EMPTY "dispatch-empty": "A dispatch with a count of 0 runs nothing.", "Direct3D 12, Dispatch";
-    1051 DISPATCH_LIMIT "dispatch-limit": "At most 65535 thread groups in each dimension.", "Direct3D 12, D3D12_CS_DISPATCH_MAX_THREAD_GROUPS_PER_DIMENSION";
+    1051 DISPATCH_LIMIT "dispatch-limit": "At most 65535 thread groups in each dimension; DispatchX takes any number in X, as the hardware does.", "Direct3D 12, D3D12_CS_DISPATCH_MAX_THREAD_GROUPS_PER_DIMENSION; hardware/caches.md section 4";
     1052 DISPATCH_PIPELINE "dispatch-pipeline": "A dispatch needs a pipeline state.", "Direct3D 12, SetPipelineState";
     1053 BINDING_MISSING "binding-missing": "Every resource that the shader names must be bound.", "Direct3D 12 resource binding";
     1054 BINDING_TYPE "binding-type": "What is bound must be what the shader declares: buffer or texture, raw, structured or typed, with the declared stride and dimension.", "Direct3D 12 resource binding";

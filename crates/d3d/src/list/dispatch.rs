@@ -10,7 +10,9 @@ use wavefence_pm4::initiator;
 use wavefence_shader::ir::{Kernel, WaveRule};
 
 /// Most groups in each dimension.
-const MAX_GROUPS: u32 = 65_535;
+const MAX_GROUPS: [u32; 3] = [65_535; 3];
+/// What the hardware takes: 32-bit counters in X (`hardware/caches.md` section 4).
+const MAX_GROUPS_X: [u32; 3] = [u32::MAX, 65_535, 65_535];
 /// Most threads of a group.
 const MAX_GROUP_THREADS: u32 = 1024;
 /// Bytes of one record of dispatch arguments: X, Y, Z.
@@ -51,7 +53,7 @@ impl CommandList {
         {
             flags |= D3D12XBOX_DISPATCH_FLAGS::W32;
         }
-        self.judge_counts(&mut c, [x, y, z], flags);
+        self.judge_counts(&mut c, [x, y, z], MAX_GROUPS, flags);
         self.launch(c, [x, y, z], flags)
     }
 
@@ -66,7 +68,7 @@ impl CommandList {
     ) -> &mut Self {
         let Some(mut c) = self.begin("DispatchX") else { return self };
         self.judge_flags(&mut c, flags);
-        self.judge_counts(&mut c, [x, y, z], flags);
+        self.judge_counts(&mut c, [x, y, z], MAX_GROUPS_X, flags);
         self.launch(c, [x, y, z], flags)
     }
 
@@ -288,7 +290,13 @@ impl CommandList {
         }
     }
 
-    fn judge_counts(&self, c: &mut Checks, counts: [u32; 3], flags: D3D12XBOX_DISPATCH_FLAGS) {
+    fn judge_counts(
+        &self,
+        c: &mut Checks,
+        counts: [u32; 3],
+        most: [u32; 3],
+        flags: D3D12XBOX_DISPATCH_FLAGS,
+    ) {
         use D3D12XBOX_DISPATCH_FLAGS as F;
         let names = ["ThreadGroupCountX", "ThreadGroupCountY", "ThreadGroupCountZ"];
         let threads = flags.contains(F::USE_THREAD_DIMENSIONS);
@@ -300,8 +308,8 @@ impl CommandList {
         let size = self.state.pipeline.as_ref().map_or([1; 3], |p| p.kernel.group_size);
         for i in 0..3 {
             let groups = if threads { counts[i].div_ceil(size[i].max(1)) } else { counts[i] };
-            if groups > MAX_GROUPS {
-                let message = format!("makes {groups} groups; at most {MAX_GROUPS} are possible");
+            if groups > most[i] {
+                let message = format!("makes {groups} groups; at most {} are possible", most[i]);
                 c.error(&rules::DISPATCH_LIMIT, names[i], counts[i], message);
             } else if started && counts[i] <= self.state.start[i] {
                 let start = self.state.start[i];
