@@ -85,92 +85,46 @@ enum Share {
     MicroEngine,
 }
 
+/// Packets that only the PFP has (`hardware/pm4.md` 6).
+const PREFETCH: &[Kind] = &[
+    Kind::SetBase,
+    Kind::SetPredication,
+    Kind::CondExec,
+    Kind::IndirectBuffer,
+    Kind::CondIndirectBuffer,
+    Kind::IndirectBufferConst,
+    Kind::PfpSyncMe,
+    Kind::Rewind,
+    Kind::IndexBase,
+    Kind::IndexBufferSize,
+    Kind::IndexType,
+    Kind::NumInstances,
+];
+
+/// Packets that name their engine, and the value that names the PFP.
+const BY_FIELD: &[(Kind, u8)] = &[
+    (Kind::WriteData, sel::engine::PFP),
+    (Kind::CopyData, sel::engine::PFP),
+    (Kind::AtomicMem, sel::engine::PFP),
+    (Kind::WaitRegMem, sel::engine::PFP),
+    (Kind::WaitRegMem64, sel::engine::PFP),
+    (Kind::DmaData, sel::dma_engine::PFP),
+    (Kind::AcquireMem, sel::acquire_engine::PFP),
+    (Kind::SurfaceSync, sel::acquire_engine::PFP),
+];
+
 fn share(packet: &Packet) -> Share {
-    let by = |on_pfp: bool| if on_pfp { Share::Prefetch } else { Share::MicroEngine };
+    let kind = packet.kind();
+    let bare = kind == Kind::Nop && Marker::decode(packet).is_none();
     let engine = field(packet, Field::Engine);
-    match packet.kind() {
-        Kind::Filler => Share::Drop,
-        Kind::Nop => {
-            if Marker::decode(packet).is_some() {
-                Share::MicroEngine
-            } else {
-                Share::Drop
-            }
-        }
-        Kind::DispatchIndirect => Share::Arguments,
-        Kind::SetBase
-        | Kind::SetPredication
-        | Kind::CondExec
-        | Kind::IndirectBuffer
-        | Kind::CondIndirectBuffer
-        | Kind::IndirectBufferConst
-        | Kind::PfpSyncMe
-        | Kind::Rewind
-        | Kind::IndexBase
-        | Kind::IndexBufferSize
-        | Kind::IndexType
-        | Kind::NumInstances => Share::Prefetch,
-        Kind::WriteData
-        | Kind::CopyData
-        | Kind::AtomicMem
-        | Kind::WaitRegMem
-        | Kind::WaitRegMem64 => by(engine == u64::from(sel::engine::PFP)),
-        Kind::DmaData => by(engine == u64::from(sel::dma_engine::PFP)),
-        Kind::AcquireMem | Kind::SurfaceSync => by(engine == u64::from(sel::acquire_engine::PFP)),
-        Kind::ClearState
-        | Kind::DispatchDirect
-        | Kind::DrawIndirect
-        | Kind::DrawIndexIndirect
-        | Kind::DrawIndex2
-        | Kind::ContextControl
-        | Kind::DrawIndirectMulti
-        | Kind::DrawIndexAuto
-        | Kind::DrawIndexOffset2
-        | Kind::DrawIndexIndirectMulti
-        | Kind::DrawIndirectCountMulti
-        | Kind::DrawIndexIndirectCountMulti
-        | Kind::CpDma
-        | Kind::EventWrite
-        | Kind::EventWriteEop
-        | Kind::EventWriteEos
-        | Kind::ReleaseMem
-        | Kind::SetConfigReg
-        | Kind::SetContextReg
-        | Kind::SetShReg
-        | Kind::SetUconfigReg
-        | Kind::SetUconfigRegIndex
-        | Kind::SetShRegIndex
-        | Kind::Type0
-        | Kind::SdmaNop
-        | Kind::SdmaCopyLinear
-        | Kind::SdmaCopyBroadcast
-        | Kind::SdmaWriteLinear
-        | Kind::SdmaIndirect
-        | Kind::SdmaFence
-        | Kind::SdmaFence64
-        | Kind::SdmaTrap
-        | Kind::SdmaSemaphore
-        | Kind::SdmaPollRegMem
-        | Kind::SdmaPollMem64
-        | Kind::SdmaCondExe
-        | Kind::SdmaAtomic
-        | Kind::SdmaConstantFill
-        | Kind::SdmaTimestampSet
-        | Kind::SdmaTimestampGet
-        | Kind::SdmaTimestamp
-        | Kind::SdmaSrbmWrite
-        | Kind::SdmaGcrReq
-        | Kind::WaitForWriteConfirm
-        | Kind::SdmaCopyTiled
-        | Kind::SdmaCopyTiledBroadcast
-        | Kind::SdmaCopyStructure
-        | Kind::SdmaCopyLinearWindow
-        | Kind::SdmaCopyTiledWindow
-        | Kind::SdmaCopyTiledToTiled
-        | Kind::SdmaWriteTiled
-        | Kind::SdmaPtePde
-        | Kind::SdmaPreExe
-        | Kind::SdmaGpuvmInv
-        | Kind::SdmaDummyTrap => Share::MicroEngine,
+    let named = |&(k, pfp): &(Kind, u8)| k == kind && engine == u64::from(pfp);
+    if kind == Kind::Filler || bare {
+        Share::Drop
+    } else if kind == Kind::DispatchIndirect {
+        Share::Arguments
+    } else if PREFETCH.contains(&kind) || BY_FIELD.iter().any(named) {
+        Share::Prefetch
+    } else {
+        Share::MicroEngine
     }
 }

@@ -159,7 +159,8 @@ fn wave32_does_not_exist_before_gfx10() {
 #[test]
 fn volatile_lines_are_dropped_when_asked() {
     let mut rig = series(RunMode::Model);
-    let flags = FORCE | bits::SCALAR_L1_INV_VOL | bits::VECTOR_L1_INV_VOL;
+    let bypass = bits::DISABLE_VECTOR_L1 | bits::DISABLE_SCALAR_L1;
+    let flags = FORCE | bits::SCALAR_L1_INV_VOL | bits::VECTOR_L1_INV_VOL | bypass;
     threads(&mut rig, [1, 1, 1], [1, 1, 1], [1, 1, 1], flags);
     let flushed = |e: &Event| match e {
         Event::Flush { actions, .. } => Some(actions.clone()),
@@ -167,6 +168,10 @@ fn volatile_lines_are_dropped_when_asked() {
     };
     let all: Vec<_> = rig.log.events().iter().filter_map(flushed).collect();
     assert_eq!(all, [[CacheAction::InvalidateL1Volatile, CacheAction::InvalidateKVolatile]]);
+    // What a dispatch bypasses is told with its other flags.
+    let told =
+        |e: &Event| matches!(e, Event::DispatchBegin { initiator, .. } if *initiator == flags | 1);
+    assert!(rig.log.events().iter().any(told));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod dispatches;
 pub(crate) mod fake;
+mod fuzz;
 mod packets;
 mod rig;
 mod waits;

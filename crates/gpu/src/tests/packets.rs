@@ -3,7 +3,6 @@
 use super::fake;
 use super::rig::{COMPUTE, DMA, GFX, MODES, PROFILES, Rig};
 use crate::{GPU_CLOCK_ORIGIN, Outcome, QueueKind, RunMode, SYSTEM_CLOCK_ORIGIN};
-use proptest::prelude::*;
 use wavefence_base::{
     CacheAction, Event, FaultKind, Generation, GpuAddress, GpuRange, LimitKind, ProfileName, Writer,
 };
@@ -590,34 +589,4 @@ fn gds_and_clock_reach_shaders() {
     rig.run_idle();
     assert_eq!(rig.device.gds_read(8), Some(7));
     assert!(rig.u32(data) > 0);
-}
-
-/// Headers of real packets among random words, so that more than the first word
-/// is looked at.
-fn words() -> impl Strategy<Value = Vec<u32>> {
-    let header = (0u32..256, 0u32..14).prop_map(|(op, count)| 3 << 30 | count << 16 | op << 8);
-    let sdma = (0u32..18, 0u32..4).prop_map(|(op, sub)| sub << 8 | op);
-    let small = 0u32..64;
-    let any = any::<u32>();
-    prop::collection::vec(prop_oneof![3 => header, 2 => sdma, 3 => small, 1 => any], 1..200)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-    #[test]
-    fn random_words_never_panic_or_hang(
-        a in words(), b in words(), profile in 0usize..3, mode in 0usize..3,
-    ) {
-        let mut rig = Rig::with(PROFILES[profile], MODES[mode], |d| {
-            d.limits.max_packets = 5000;
-            d.limits.max_instructions = 100_000;
-        });
-        for (kind, words) in [(GFX, &a), (COMPUTE, &b), (DMA, &a), (GFX, &b)] {
-            let mut list = rig.list(kind);
-            list.words = words.clone();
-            rig.submit(list);
-        }
-        rig.run();
-        rig.run();
-    }
 }
