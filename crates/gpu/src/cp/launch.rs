@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicU64;
 use wavefence_base::{Event, FaultKind, Generation, GpuAddress, KernelId, Limit, WaveSize};
 use wavefence_pm4::{Field, Ring, initiator as bits, reg};
 use wavefence_shader::ir::{Kernel, WaveRule};
+use wavefence_wave::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 use wavefence_wave::exec;
 
 /// A dispatch whose arguments are known.
@@ -84,6 +85,7 @@ pub(crate) fn launch(core: &mut Core, queue: &mut Queue, l: &Launch) -> Result<(
         return Ok(());
     }
     let program = core.kernels.program(id, size).map_err(Trouble::Limit)?;
+    check_descriptors(core, queue, l.packet, &kernel);
     let mut actions = Actions::default();
     actions.dispatch(on(bits::SCALAR_L1_INV_VOL), on(bits::VECTOR_L1_INV_VOL));
     sync::tell(core, queue, l.packet, &actions.over(None), false, false);
@@ -147,6 +149,36 @@ fn identify(core: &mut Core, queue: &Queue) -> Result<KernelId, Trouble> {
         };
         Trouble::Fault(FaultKind::BadCode, detail)
     })
+}
+
+/// Descriptors that are none are taken as null by waves; that is told here, once
+/// per dispatch packet. A table that is not there is told by the waves that read
+/// it.
+fn check_descriptors(core: &mut Core, queue: &Queue, packet: GpuAddress, kernel: &Kernel) {
+    let table = queue.regs.table();
+    let mut slot = 0;
+    for resource in &kernel.resources {
+        for index in 0..resource.count {
+            let at = table.offset(slot * DESCRIPTOR_BYTES);
+            slot += 1;
+            let mut bytes = [0; DESCRIPTOR_BYTES as usize];
+            if core.bus.read(at, &mut bytes).is_err() {
+                return;
+            }
+            let Err(bad) = Descriptor::from_bytes(&bytes) else { continue };
+            let element = if resource.count > 1 { format!("[{index}]") } else { String::new() };
+            let detail = format!(
+                "`{}{element}` of `{}` ({}{}, space{}): the descriptor at {at} is none: {bad}; \
+                 reads give 0 and writes are dropped",
+                resource.name,
+                kernel.entry,
+                resource.class.letter(),
+                resource.register,
+                resource.space
+            );
+            core.packet_fault(FaultKind::Unbound, queue.id, packet, detail);
+        }
+    }
 }
 
 /// What the kernel, the registers and the hardware must agree on.

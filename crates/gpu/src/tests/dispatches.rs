@@ -7,6 +7,7 @@ use wavefence_base::{
     CacheAction, Event, FaultKind, Generation, GpuAddress, ProfileName, WaveSize,
 };
 use wavefence_pm4::{Field, Kind, initiator as bits, reg, sel};
+use wavefence_shader::ir::{Resource, ResourceClass, ResourceKind};
 
 const FORCE: u32 = bits::FORCE_START_AT_000;
 
@@ -379,6 +380,34 @@ fn what_the_registers_and_the_kernel_must_agree_on() {
     }
     assert_eq!(rig.device.faults().len(), count);
     assert_eq!(rig.u32(data), 0);
+}
+
+#[test]
+fn a_descriptor_that_is_none_is_told_and_null_is_not() {
+    let mut rig = series(RunMode::Model);
+    let table = rig.buffer("table", 256);
+    let mut kernel = fake::named("nop", [1, 1, 1]);
+    kernel.resources = vec![Resource {
+        name: "Output".into(),
+        class: ResourceClass::Uav,
+        register: 3,
+        space: 1,
+        count: 2,
+        kind: ResourceKind::ByteAddressBuffer,
+        read_only: false,
+        coherent: false,
+        volatile: false,
+    }];
+    let kernel = rig.load(kernel);
+    let list = rig.list(COMPUTE).bind(kernel, [1, 1, 1], table).dispatch([1, 1, 1], FORCE);
+    rig.submit(list.clone());
+    rig.run_idle();
+    rig.device.host_write(table.offset(64), &[0x77; 4]).unwrap();
+    rig.submit(list);
+    assert_eq!(rig.run(), Outcome::Idle);
+    let fault = &rig.device.faults()[0];
+    assert_eq!(fault.kind, FaultKind::Unbound);
+    assert!(fault.detail.starts_with("`Output[1]` of `nop` (u3, space1)"), "{}", fault.detail);
 }
 
 /// Puts arguments in memory and dispatches by them.
