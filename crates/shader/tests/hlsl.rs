@@ -339,3 +339,31 @@ fn call(name: &str) -> (String, &'static str) {
     let (ty, result) = if pair { ("uint2", "r.x") } else { ("float", "asuint(r)") };
     (format!("{ty} r = {name}({args});"), result)
 }
+
+#[test]
+fn dxc_modules_survive_disassembly_and_assembly() {
+    use rspirv::binary::{Assemble, Disassemble};
+    let texts = [
+        BODY,
+        "struct S { float3 a; float b; float3x2 m; };\n\
+         cbuffer C { float x; float3 y; float z[3]; int n; }\n\
+         StructuredBuffer<S> i; RWStructuredBuffer<S> o; Texture2D<float4> t; SamplerState s;\n\
+         groupshared float g[64];\n\
+         [numthreads(64, 1, 1)] void main(uint3 id : SV_DispatchThreadID, uint l : SV_GroupIndex) {\n\
+           S v = i[id.x]; g[l] = v.b * 1.25e-7; GroupMemoryBarrierWithGroupSync();\n\
+           [loop] for (int k = 0; k < n; k++) { if (k == 3) continue; v.a += g[(l + k) & 63] + t.SampleLevel(s, v.a.xy, 0).xyz; }\n\
+           switch (n) { case 1: v.b = sin(x); break; case 7: v.b = z[n & 1]; default: v.b += WaveActiveSum(v.b); }\n\
+           uint old; InterlockedMax(g_u, 3u, old); v.m[0].x = old; o[id.x] = v; }",
+    ];
+    for text in texts {
+        let text = text
+            .replace("g_u", "h")
+            .replace("groupshared float", "groupshared uint h; groupshared float");
+        let mut module = rspirv::dr::load_words(&hlsl(&text).unwrap().words).unwrap();
+        // Its text has characters that disassembler escapes in its own way.
+        module.debug_string_source.retain(|i| i.class.opcode == Op::String);
+        let source = Source::text(Language::SpirvText, "again", module.disassemble());
+        let again = compile(&source, &options()).unwrap_or_else(|e| panic!("{e}")).words;
+        assert_eq!(again[5..], module.assemble()[5..]);
+    }
+}
