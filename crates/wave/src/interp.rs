@@ -63,7 +63,7 @@ impl Program for Prepared {
     }
 
     fn new_wave(&self) -> Box<dyn Wave> {
-        Box::new(State::new(self.flat.clone()))
+        Box::new(Running { state: State::new(&self.flat), flat: self.flat.clone() })
     }
 }
 
@@ -74,9 +74,16 @@ struct Stage {
     data: [Lanes; 4],
 }
 
+/// A wave: its program beside its state, so that running it need not count
+/// references that other threads count, too.
+struct Running {
+    flat: Arc<Flat>,
+    state: State,
+}
+
 /// The state of one wave.
 struct State {
-    flat: Arc<Flat>,
+    lanes: u32,
     file: File,
     /// Lanes that run now.
     exec: u64,
@@ -114,7 +121,7 @@ enum Then {
 }
 
 impl State {
-    fn new(flat: Arc<Flat>) -> Self {
+    fn new(flat: &Flat) -> Self {
         let lanes = flat.size.lanes();
         let mut file = File::new(flat.code.isa(), flat.chunks, lanes / 8);
         for &(loc, value) in &flat.constants {
@@ -122,6 +129,7 @@ impl State {
         }
         let scratch = flat.kernel.scratch_bytes.div_ceil(4) as usize * lanes as usize;
         Self {
+            lanes,
             file,
             exec: 0,
             live: 0,
@@ -141,16 +149,7 @@ impl State {
             ids_for: None,
             ids: Box::new([[0; 64]; 3]),
             refused: None,
-            flat,
         }
-    }
-
-    fn lanes(&self) -> u32 {
-        self.flat.size.lanes()
-    }
-
-    fn loc(&self, reg: Reg) -> Loc {
-        self.flat.loc(reg)
     }
 
     fn mask(&self) -> LaneMask {
@@ -158,13 +157,13 @@ impl State {
     }
 
     /// The value of a uniform register.
-    fn scalar(&self, reg: Reg) -> u32 {
-        self.file.words(self.loc(reg))[0]
+    fn scalar(&self, flat: &Flat, reg: Reg) -> u32 {
+        self.file.words(flat.loc(reg))[0]
     }
 
     /// Which lanes of a `Bool` register hold.
-    fn truth(&self, reg: Reg) -> u64 {
-        self.file.truth(self.loc(reg))
+    fn truth(&self, flat: &Flat, reg: Reg) -> u64 {
+        self.file.truth(flat.loc(reg))
     }
 
     fn set_exec(&mut self, exec: u64) {
@@ -188,10 +187,20 @@ impl State {
                     flat.code.run(*first as usize, *end as usize, &mut self.file, self.exec);
                     self.pc += 1;
                 }
+                Step::Load(index) => {
+                    *env.budget = env.budget.saturating_sub(1);
+                    self.load(&flat.accesses[*index as usize], env);
+                    self.pc += 1;
+                }
+                Step::Store(index) => {
+                    *env.budget = env.budget.saturating_sub(1);
+                    self.store(&flat.accesses[*index as usize], env);
+                    self.pc += 1;
+                }
                 Step::Inst(index) => {
                     *env.budget = env.budget.saturating_sub(1);
                     let (inst, loc) = &flat.insts[*index as usize];
-                    match self.inst(inst, *loc, env) {
+                    match self.inst(flat, inst, *loc, env) {
                         Then::Next => self.pc += 1,
                         Then::Stop(stop) => {
                             self.pc += 1;
@@ -208,20 +217,20 @@ impl State {
                     *env.budget -= 1;
                 }
                 Step::End => return Stop::End,
-                step => self.control(step),
+                step => self.control(flat, step),
             }
         }
     }
 
     /// Steps that only change masks and the place.
-    fn control(&mut self, step: &Step) {
+    fn control(&mut self, flat: &Flat, step: &Step) {
         match step {
             Step::Save { slot } => {
                 self.slots[*slot as usize] = self.exec;
                 self.pc += 1;
             }
             Step::If { cond, slot, has_else, empty } => {
-                let holds = self.truth(*cond) & self.exec;
+                let holds = self.truth(flat, *cond) & self.exec;
                 self.slots[*slot as usize] = self.exec;
                 if *has_else {
                     self.slots[*slot as usize + 1] = self.exec & !holds;
@@ -232,15 +241,15 @@ impl State {
                 self.go(self.slots[*slot as usize], empty.0 as usize);
             }
             Step::JumpIf { cond, when, target } => {
-                let holds = self.scalar(*cond) != 0;
+                let holds = self.scalar(flat, *cond) != 0;
                 self.pc = if holds == *when { target.0 as usize } else { self.pc + 1 };
             }
             Step::Jump { target } => self.pc = target.0 as usize,
             Step::Leave { cond, first, end, returns, empty } => {
                 let gone = match cond {
                     None => self.exec,
-                    Some((reg, true)) => self.truth(*reg) & self.exec,
-                    Some((reg, false)) => !self.truth(*reg) & self.exec,
+                    Some((reg, true)) => self.truth(flat, *reg) & self.exec,
+                    Some((reg, false)) => !self.truth(flat, *reg) & self.exec,
                 };
                 for slot in &mut self.slots[*first as usize..*end as usize] {
                     *slot &= !gone;
@@ -251,22 +260,26 @@ impl State {
                 self.go(self.exec & !gone, empty.0 as usize);
             }
             Step::Switch { selector, slot, cases, default } => {
-                self.switch(*selector, *slot as usize, cases, *default);
+                self.switch(flat.loc(*selector), *slot as usize, cases, *default);
             }
             Step::Case { slot, empty } => {
                 self.go(self.exec | self.slots[*slot as usize], empty.0 as usize);
             }
             Step::Select { selector, cases, other } => {
-                let value = self.scalar(*selector);
+                let value = self.scalar(flat, *selector);
                 let found = cases.iter().find(|c| c.0 == value).map_or(*other, |c| c.1);
                 self.pc = found.0 as usize;
             }
-            Step::Ops { .. } | Step::Inst(_) | Step::Back { .. } | Step::End => {}
+            Step::Ops { .. }
+            | Step::Load(_)
+            | Step::Store(_)
+            | Step::Inst(_)
+            | Step::Back { .. }
+            | Step::End => {}
         }
     }
 
-    fn switch(&mut self, selector: Reg, slot: usize, cases: &[(u32, u32)], default: Option<u32>) {
-        let loc = self.loc(selector);
+    fn switch(&mut self, loc: Loc, slot: usize, cases: &[(u32, u32)], default: Option<u32>) {
         for &(_, case) in cases {
             self.slots[case as usize] = 0;
         }
@@ -285,17 +298,15 @@ impl State {
         self.pc += 1;
     }
 
-    fn inst(&mut self, inst: &Inst, loc: u32, env: &mut Env<'_>) -> Then {
+    fn inst(&mut self, flat: &Flat, inst: &Inst, loc: u32, env: &mut Env<'_>) -> Then {
         match inst {
-            Inst::Load { .. } | Inst::Store { .. } | Inst::Atomic { .. } => {
-                self.access(inst, loc, env);
-            }
-            Inst::BufferSize { dst, buffer } => self.buffer_size(*dst, *buffer),
+            Inst::Atomic { .. } => self.atomic(flat, inst, loc, env),
+            Inst::BufferSize { dst, buffer } => self.buffer_size(flat, *dst, *buffer),
             Inst::Reduce { .. }
             | Inst::ReducePartition { .. }
             | Inst::Wave { .. }
             | Inst::Ballot { .. }
-            | Inst::Match { .. } => self.cross(inst),
+            | Inst::Match { .. } => self.cross(flat, inst),
             Inst::Barrier(barrier) => {
                 if barrier.device {
                     env.port.fence();
@@ -306,29 +317,29 @@ impl State {
                 }
             }
             Inst::OrderedAdd { dst, counter, value } => {
-                return self.ordered_add(*dst, *counter, *value, env);
+                return self.ordered_add([*dst, *counter, *value].map(|r| flat.loc(r)), env);
             }
             Inst::Gds { op, dst, offset, value, compare } => {
                 for lane in self.mask().iter() {
-                    let at = |reg: &Reg| self.file.lane(self.loc(*reg), lane);
+                    let at = |reg: &Reg| self.file.lane(flat.loc(*reg), lane);
                     let value = value.as_ref().map_or(0, at);
                     let compare = compare.as_ref().map_or(0, at);
                     let old = env.services.gds(*op, at(offset), value, compare);
                     self.stage.data[0][lane as usize] = old;
                 }
                 if let Some(dst) = dst {
-                    self.file.write(self.flat.loc(*dst), self.exec, &self.stage.data[0]);
+                    self.file.write(flat.loc(*dst), self.exec, &self.stage.data[0]);
                 }
             }
             Inst::Clock { dst } => {
                 let now = env.services.clock();
-                self.file.fill(self.flat.loc(dst[0]), now as u32);
-                self.file.fill(self.flat.loc(dst[1]), (now >> 32) as u32);
+                self.file.fill(flat.loc(dst[0]), now as u32);
+                self.file.fill(flat.loc(dst[1]), (now >> 32) as u32);
             }
             Inst::Image { .. } => {
-                if let Err(limit) = self.image(inst, loc, env) {
+                if let Err(limit) = self.image(flat, inst, loc, env) {
                     self.refused = Some(limit);
-                    self.pc = self.flat.steps.len() - 1;
+                    self.pc = flat.steps.len() - 1;
                     return Then::Again(Stop::End);
                 }
             }
@@ -337,15 +348,16 @@ impl State {
             | Inst::Binary { .. }
             | Inst::Ternary { .. }
             | Inst::Set { .. }
-            | Inst::Builtin { .. } => {}
+            | Inst::Builtin { .. }
+            | Inst::Load { .. }
+            | Inst::Store { .. } => {}
         }
         Then::Next
     }
 
     /// One addition for the wave per counter: the sum over the lanes that name
     /// it; each lane gets the old value plus what the lanes below it added.
-    fn ordered_add(&mut self, dst: Reg, counter: Reg, value: Reg, env: &mut Env<'_>) -> Then {
-        let (dst, counter, value) = (self.loc(dst), self.loc(counter), self.loc(value));
+    fn ordered_add(&mut self, [dst, counter, value]: [Loc; 3], env: &mut Env<'_>) -> Then {
         // Lanes may name different counters; those of the lowest come first. A
         // wave that is told to wait has added nothing yet: it is no one's turn
         // half way.
@@ -374,17 +386,16 @@ impl State {
     }
 }
 
-impl Wave for State {
+impl Wave for Running {
     fn start(&mut self, dispatch: &Dispatch, launch: &Launch, port: &mut dyn Port) {
-        self.begin(dispatch, launch, port);
+        self.state.begin(&self.flat, dispatch, launch, port);
     }
 
     fn run(&mut self, env: &mut Env<'_>) -> Stop {
-        let flat = self.flat.clone();
-        self.steps(&flat, env)
+        self.state.steps(&self.flat, env)
     }
 
     fn refused(&self) -> Option<&Limit> {
-        self.refused.as_ref()
+        self.state.refused.as_ref()
     }
 }

@@ -15,10 +15,13 @@ mod fuse;
 mod live;
 mod uniform;
 
-use crate::simd::{Code, Isa, Loc};
+use crate::simd::{Code, Isa, Loc, Offsets};
 use std::sync::Arc;
-use wavefence_base::{Limit, WaveSize};
-use wavefence_shader::ir::{Builtin, Inst, Kernel, Reg};
+use wavefence_base::{GpuAddress, Limit, WaveSize};
+use wavefence_memory::port::{Access, Path};
+use wavefence_shader::ir::{
+    Addr, Builtin, Inst, Kernel, Order, Reg, ResourceKind, ResourceRef, Space,
+};
 
 /// Where to go: an index into the steps once emitted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -124,10 +127,59 @@ pub enum Step {
         /// Where to go else.
         other: Target,
     },
-    /// An instruction that is no lane op: index into [`Flat::insts`].
+    /// A plain load: index into [`Flat::accesses`].
+    Load(u32),
+    /// A plain store, likewise.
+    Store(u32),
+    /// Another instruction: index into [`Flat::insts`].
     Inst(u32),
     /// The wave is done.
     End,
+}
+
+/// The memory of a plain access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Group-shared.
+    Lds {
+        /// Size.
+        bytes: u32,
+    },
+    /// Private.
+    Scratch {
+        /// Size per lane.
+        bytes: u32,
+    },
+    /// A buffer.
+    Buffer(BufferRef),
+}
+
+/// A buffer, or one of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BufferRef {
+    /// First descriptor slot.
+    pub slot: u32,
+    /// Number of elements.
+    pub count: u32,
+    /// Which element; none: the first.
+    pub index: Option<Loc>,
+    /// What the port is told, but for the address.
+    pub request: Access,
+    /// A constant buffer.
+    pub constant: bool,
+}
+
+/// A load or store with everything looked up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Plain {
+    /// Which memory.
+    pub place: Place,
+    /// Byte offsets.
+    pub at: Offsets,
+    /// Registers of the components.
+    pub regs: [Loc; 4],
+    /// How many there are.
+    pub n: usize,
 }
 
 /// A kernel made linear for one wave size.
@@ -141,6 +193,8 @@ pub struct Flat {
     pub steps: Vec<Step>,
     /// The lane ops.
     pub code: Code,
+    /// Plain loads and stores.
+    pub accesses: Vec<Plain>,
     /// Other instructions, with their source line index.
     pub insts: Vec<(Inst, u32)>,
     /// Where each register of the kernel lies (registers not in use anywhere).
@@ -157,6 +211,8 @@ pub struct Flat {
     pub zeros: Vec<Loc>,
     /// First descriptor slot of each resource.
     pub first_slots: Vec<u32>,
+    /// Number of descriptor slots.
+    pub descriptors: u32,
 }
 
 impl Flat {
@@ -175,7 +231,46 @@ impl Flat {
     }
 
     /// Where a register lies.
+    #[inline]
     pub fn loc(&self, reg: Reg) -> Loc {
-        self.locs[reg.index()]
+        self.locs[reg.0 as usize]
+    }
+
+    /// Byte offsets of an access.
+    pub fn offsets(&self, addr: Addr) -> Offsets {
+        Offsets::new(addr.index.map(|r| self.loc(r)), addr.scale, addr.offset)
+    }
+
+    /// A buffer of an access.
+    pub fn buffer(&self, at: ResourceRef, order: Order, loc: u32) -> BufferRef {
+        let resource = &self.kernel.resources[at.resource.index()];
+        let constant = resource.kind == ResourceKind::ConstantBuffer;
+        BufferRef {
+            slot: self.first_slots[at.resource.index()],
+            count: resource.count,
+            index: at.index.map(|r| self.loc(r)),
+            request: Access {
+                base: GpuAddress(0),
+                len: 0,
+                path: if constant { Path::Scalar } else { Path::Vector },
+                width: 4,
+                coherent: order.coherent || resource.coherent,
+                volatile: order.volatile || resource.volatile,
+                loc,
+            },
+            constant,
+        }
+    }
+
+    /// A load or store with everything looked up.
+    fn plain(&self, regs: &[Reg], space: Space, addr: Addr, order: Order, loc: u32) -> Plain {
+        let place = match space {
+            Space::Lds => Place::Lds { bytes: self.kernel.lds_bytes },
+            Space::Scratch => Place::Scratch { bytes: self.kernel.scratch_bytes },
+            Space::Buffer(at) => Place::Buffer(self.buffer(at, order, loc)),
+        };
+        let mut locs = [Loc::default(); 4];
+        locs.iter_mut().zip(regs).for_each(|(l, r)| *l = self.loc(*r));
+        Plain { place, at: self.offsets(addr), regs: locs, n: regs.len() }
     }
 }

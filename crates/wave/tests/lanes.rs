@@ -495,3 +495,20 @@ fn pow_and_atan2_are_within_one_unit() {
         assert!(d <= 1.0, "atan2({y}, {x}) = {}, {d} units off", f(got[i]));
     }
 }
+
+#[test]
+fn a_negation_goes_into_a_fused_product_and_sum() {
+    let inputs = inputs();
+    for side in 0..3 {
+        let got = results("fneg and ffma", &inputs, |b, body, regs| {
+            let mut r = regs;
+            r[side] = b.un(body, UnOp::FNeg, r[side]);
+            b.ter(body, TerOp::FFma, r[0], r[1], r[2])
+        });
+        for i in 0..got.len() {
+            let mut x = [0, 1, 2].map(|k: usize| f(inputs[k][i]));
+            x[side] = -x[side];
+            assert_eq!(got[i], bits(x[0].mul_add(x[1], x[2])), "{x:?}, {side}");
+        }
+    }
+}

@@ -3,17 +3,19 @@
 
 use super::State;
 use crate::ops::cross;
+use crate::program::Flat;
+use crate::simd::Loc;
 use wavefence_shader::ir::{Inst, Reg, Scan, WaveOp};
 
 impl State {
     /// Runs one.
-    pub(super) fn cross(&mut self, inst: &Inst) {
+    pub(super) fn cross(&mut self, flat: &Flat, inst: &Inst) {
         match inst {
             Inst::Reduce { op, scan, dst, a, cluster } => {
-                self.read_lanes(*a, 0);
-                let lanes = self.lanes();
+                self.read_lanes(flat.loc(*a), 0);
+                let lanes = self.lanes;
                 let active = self.mask();
-                let dst = self.loc(*dst);
+                let dst = flat.loc(*dst);
                 let n = lanes as usize;
                 if *scan == Scan::Reduce && (*cluster == 0 || *cluster >= lanes) {
                     let total = cross::total(*op, active, &self.stage.data[0][..n]);
@@ -25,28 +27,30 @@ impl State {
                 }
             }
             Inst::ReducePartition { op, scan, dst, a, mask } => {
-                self.read_lanes(*a, 0);
-                let n = self.lanes() as usize;
+                self.read_lanes(flat.loc(*a), 0);
+                let n = self.lanes as usize;
                 let mut masks = [0u64; 64];
                 for (i, m) in masks[..n].iter_mut().enumerate() {
-                    let word = |k: usize| self.file.lane(self.loc(mask[k]), i as u32);
+                    let word = |k: usize| self.file.lane(flat.loc(mask[k]), i as u32);
                     *m = u64::from(word(1)) << 32 | u64::from(word(0));
                 }
-                let (dst, active) = (self.loc(*dst), self.mask());
+                let (dst, active) = (flat.loc(*dst), self.mask());
                 let [a, out, ..] = &mut self.stage.data;
                 let out = &mut out[..n];
                 cross::reduce_partition(*op, *scan, active, &masks[..n], &a[..n], out);
                 self.file.write(dst, self.exec, out);
             }
-            Inst::Wave { op, dst, a, b } => self.wave_op(*op, *dst, *a, *b),
+            Inst::Wave { op, dst, a, b } => {
+                self.wave_op(*op, flat.loc(*dst), a.map(|r| flat.loc(r)), b.map(|r| flat.loc(r)))
+            }
             Inst::Ballot { dst, a } => {
-                let mask = self.truth(*a) & self.exec;
+                let mask = self.truth(flat, *a) & self.exec;
                 for (i, reg) in dst.iter().enumerate() {
                     let word = if i < 2 { (mask >> (32 * i)) as u32 } else { 0 };
-                    self.file.fill(self.flat.loc(*reg), word);
+                    self.file.fill(flat.loc(*reg), word);
                 }
             }
-            Inst::Match { dst, a } => self.matching(dst, a),
+            Inst::Match { dst, a } => self.matching(flat, dst, a),
             Inst::Unary { .. }
             | Inst::Binary { .. }
             | Inst::Ternary { .. }
@@ -65,29 +69,28 @@ impl State {
     }
 
     /// Copies a register into stage row `row`.
-    fn read_lanes(&mut self, reg: Reg, row: usize) {
-        let loc = self.loc(reg);
+    fn read_lanes(&mut self, loc: Loc, row: usize) {
         self.file.read(loc, &mut self.stage.data[row]);
     }
 
-    fn wave_op(&mut self, op: WaveOp, dst: Reg, a: Option<Reg>, b: Option<Reg>) {
-        let n = self.lanes() as usize;
-        for (row, reg) in [a, b].into_iter().enumerate() {
-            if let Some(reg) = reg {
-                self.read_lanes(reg, row);
+    fn wave_op(&mut self, op: WaveOp, dst: Loc, a: Option<Loc>, b: Option<Loc>) {
+        let n = self.lanes as usize;
+        for (row, loc) in [a, b].into_iter().enumerate() {
+            if let Some(loc) = loc {
+                self.read_lanes(loc, row);
             }
         }
-        let (dst, active) = (self.loc(dst), self.mask());
+        let active = self.mask();
         let [a, b, out, _] = &mut self.stage.data;
         cross::wave(op, active, &a[..n], &b[..n], &mut out[..n]);
         self.file.write(dst, self.exec, out);
     }
 
-    fn matching(&mut self, dst: &[Reg; 4], a: &[Reg]) {
-        let n = self.lanes() as usize;
+    fn matching(&mut self, flat: &Flat, dst: &[Reg; 4], a: &[Reg]) {
+        let n = self.lanes as usize;
         let mut rows = vec![[0u32; 64]; a.len()];
         for (row, reg) in rows.iter_mut().zip(a) {
-            self.file.read(self.loc(*reg), row);
+            self.file.read(flat.loc(*reg), row);
         }
         let rows: Vec<&[u32]> = rows.iter().map(|r| &r[..n]).collect();
         let mut masks = [0u64; 64];
@@ -95,7 +98,7 @@ impl State {
         for (i, reg) in dst.iter().enumerate() {
             let word = |m: u64| if i < 2 { (m >> (32 * i)) as u32 } else { 0 };
             let words = masks.map(word);
-            self.file.write(self.loc(*reg), self.exec, &words);
+            self.file.write(flat.loc(*reg), self.exec, &words);
         }
     }
 }

@@ -5,23 +5,30 @@ use super::State;
 use crate::descriptor::Descriptor;
 use crate::exec::Env;
 use crate::image::{self, Request};
+use crate::program::Flat;
 use wavefence_base::{LaneMask, Limit};
 use wavefence_memory::port::{Lanes, Port};
 use wavefence_shader::ir::{Inst, Reg, ResourceRef};
 
 impl State {
     /// Runs one; the limit if the descriptors ask for what is not supported.
-    pub(super) fn image(&mut self, inst: &Inst, loc: u32, env: &mut Env<'_>) -> Result<(), Limit> {
+    pub(super) fn image(
+        &mut self,
+        flat: &Flat,
+        inst: &Inst,
+        loc: u32,
+        env: &mut Env<'_>,
+    ) -> Result<(), Limit> {
         let Inst::Image { dst, image, sampler, .. } = inst else { return Ok(()) };
         let mut regs = Vec::new();
         inst.registers(&mut |r| regs.push(r), &mut |_| {});
         let mut rows = vec![[0; 64]; regs.len()];
         for (reg, row) in regs.iter().zip(&mut rows) {
-            self.file.read(self.loc(*reg), row);
+            self.file.read(flat.loc(*reg), row);
         }
         let mut results = vec![[0; 64]; dst.len()];
         let element = |s: &Self, at: &ResourceRef, lane: u32| {
-            at.index.map_or(0, |i| s.file.lane(s.loc(i), lane))
+            at.index.map_or(0, |i| s.file.lane(flat.loc(i), lane))
         };
         let mut rest = self.mask();
         while let Some(first) = rest.lowest() {
@@ -33,11 +40,11 @@ impl State {
             let same = |l: &u32| key(*l) == (of_image, of_sampler);
             let members = LaneMask(rest.iter().filter(same).fold(0, |m, l| m | 1u64 << l));
             let pair = (
-                self.descriptor(image, of_image),
-                sampler.as_ref().map(|s| self.descriptor(s, of_sampler)),
+                self.descriptor(flat, image, of_image),
+                sampler.as_ref().map(|s| self.descriptor(flat, s, of_sampler)),
             );
             let mut out = vec![[0; 64]; dst.len()];
-            self.image_on(inst, loc, &pair, members, (&regs, &rows), env.port, &mut out)?;
+            self.image_on(flat, inst, loc, &pair, members, (&regs, &rows), env.port, &mut out)?;
             for (to, from) in results.iter_mut().zip(&out) {
                 for lane in members.iter() {
                     to[lane as usize] = from[lane as usize];
@@ -46,24 +53,25 @@ impl State {
             rest = rest & !members;
         }
         for (reg, row) in dst.iter().zip(&results) {
-            self.file.write(self.flat.loc(*reg), self.exec, row);
+            self.file.write(flat.loc(*reg), self.exec, row);
         }
         Ok(())
     }
 
     /// The descriptor of one element of a resource; null if there is none.
-    fn descriptor(&self, at: &ResourceRef, element: u32) -> Descriptor {
-        let resource = &self.flat.kernel.resources[at.resource.index()];
+    fn descriptor(&self, flat: &Flat, at: &ResourceRef, element: u32) -> Descriptor {
+        let resource = &flat.kernel.resources[at.resource.index()];
         if element >= resource.count {
             return Descriptor::Null;
         }
-        let slot = self.flat.first_slots[at.resource.index()] + element;
+        let slot = flat.first_slots[at.resource.index()] + element;
         self.descriptors.get(slot as usize).copied().unwrap_or_default()
     }
 
     #[allow(clippy::too_many_arguments, reason = "one instruction's operands, in parts")]
     fn image_on(
         &self,
+        flat: &Flat,
         inst: &Inst,
         loc: u32,
         (image, sampler): &(Descriptor, Option<Descriptor>),
@@ -78,7 +86,7 @@ impl State {
         const NONE: Lanes = [0; 64];
         let read = |reg: Reg| regs.iter().position(|r| *r == reg).map_or(&NONE, |i| &rows[i]);
         let list = |regs: &[Reg]| regs.iter().map(|r| read(*r)).collect::<Vec<&Lanes>>();
-        let resource = &self.flat.kernel.resources[at.resource.index()];
+        let resource = &flat.kernel.resources[at.resource.index()];
         let request = Request {
             image,
             sampler: sampler.as_ref(),
@@ -91,7 +99,7 @@ impl State {
             loc,
         };
         image::execute(op, &request, &read, port, out).map_err(|limit| {
-            let place = self.flat.kernel.line(wavefence_shader::ir::Loc(loc));
+            let place = flat.kernel.line(wavefence_shader::ir::Loc(loc));
             let at = place.map_or(String::new(), |l| format!(" at {l}"));
             Limit { what: format!("{} (`{}`{at})", limit.what, resource.name), ..limit }
         })

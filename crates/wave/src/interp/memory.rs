@@ -7,12 +7,11 @@
 use super::{State, lds};
 use crate::descriptor::Descriptor;
 use crate::exec::Env;
-use crate::simd::{Loc, Offsets};
+use crate::program::{BufferRef, Flat, Place, Plain};
+use crate::simd::Offsets;
 use wavefence_base::{GpuAddress, LaneMask};
-use wavefence_memory::port::{Access, Atomic, Lanes, Path, Port};
-use wavefence_shader::ir::{
-    Addr, AtomicOp, Inst, Order, Reg, ResourceClass, ResourceKind, ResourceRef, Space,
-};
+use wavefence_memory::port::{Access, Atomic, Lanes, Port};
+use wavefence_shader::ir::{AtomicOp, Inst, Order, Reg, ResourceRef, Space};
 
 /// A buffer as lanes see it.
 #[derive(Clone, Copy)]
@@ -46,84 +45,20 @@ struct Operands {
     compare: Option<Reg>,
 }
 
+/// The request with the address filled in.
+#[inline]
+fn request(buffer: &BufferRef, base: GpuAddress, len: u64) -> Access {
+    Access { base, len, ..buffer.request }
+}
+
 impl State {
-    /// `Load`, `Store` and `Atomic`.
-    pub(super) fn access(&mut self, inst: &Inst, loc: u32, env: &mut Env<'_>) {
-        match inst {
-            Inst::Load { dst, space, addr, order } => {
-                self.load(dst, *space, *addr, *order, loc, env)
-            }
-            Inst::Store { src, space, addr, order } => {
-                self.store(src, *space, *addr, *order, loc, env);
-            }
-            Inst::Atomic { op, dst, space, addr, value, compare, order } => {
-                let operands = Operands { op: *op, value: *value, compare: *compare };
-                self.offsets(*addr);
-                match space {
-                    Space::Lds => self.atomic_lds(&operands, env.lds),
-                    Space::Buffer(buffer) => {
-                        self.atomic_buffer(&operands, *buffer, *order, loc, env.port);
-                    }
-                    Space::Scratch => {}
-                }
-                if let Some(dst) = dst {
-                    let dst = self.loc(*dst);
-                    self.file.write(dst, self.exec, &self.stage.data[0]);
-                }
-            }
-            Inst::Unary { .. }
-            | Inst::Binary { .. }
-            | Inst::Ternary { .. }
-            | Inst::Set { .. }
-            | Inst::Builtin { .. }
-            | Inst::Reduce { .. }
-            | Inst::ReducePartition { .. }
-            | Inst::Wave { .. }
-            | Inst::Ballot { .. }
-            | Inst::Match { .. }
-            | Inst::BufferSize { .. }
-            | Inst::Image { .. }
-            | Inst::Barrier(_)
-            | Inst::OrderedAdd { .. }
-            | Inst::Gds { .. }
-            | Inst::Clock { .. } => {}
-        }
-    }
-
-    /// Byte offsets of all lanes, into the stage.
-    fn offsets(&mut self, addr: Addr) {
-        let n = self.lanes() as usize;
-        let out = &mut self.stage.offsets[..n];
-        match addr.index {
-            None => out.fill(addr.offset & !3),
-            Some(index) => {
-                let loc = self.flat.loc(index);
-                let words = self.file.words(loc);
-                let of = |i: u32| i.wrapping_mul(addr.scale).wrapping_add(addr.offset) & !3;
-                if loc.uniform {
-                    out.fill(of(words[0]));
-                } else {
-                    for (o, &i) in out.iter_mut().zip(words) {
-                        *o = of(i);
-                    }
-                }
-            }
-        }
-    }
-
-    fn offsets_of(&self, addr: Addr) -> Offsets {
-        let index = addr.index.map(|r| self.flat.loc(r));
-        Offsets { index, scale: addr.scale, offset: addr.offset }
-    }
-
-    /// What slot `index` of a resource is bound to.
-    fn bound(&self, buffer: ResourceRef, index: u32) -> Bound {
-        let resource = &self.flat.kernel.resources[buffer.resource.index()];
-        if index >= resource.count {
+    /// What element `index` of a resource is bound to.
+    #[inline]
+    fn bound(&self, buffer: &BufferRef, index: u32) -> Bound {
+        if index >= buffer.count {
             return Bound::Nothing;
         }
-        let slot = self.flat.first_slots[buffer.resource.index()] + index;
-        match self.descriptors.get(slot as usize) {
+        match self.descriptors.get((buffer.slot + index) as usize) {
             Some(Descriptor::Buffer(b)) => Bound::Memory { base: b.address, bytes: b.bytes },
             Some(Descriptor::UserData { first, count }) => {
                 Bound::User { first: *first, count: *count }
@@ -139,14 +74,18 @@ impl State {
         }
     }
 
-    /// Calls `go` once for each element of the resource that active lanes name,
-    /// with those lanes.
-    fn each_bound(&mut self, buffer: ResourceRef, mut go: impl FnMut(&mut Self, Bound, LaneMask)) {
-        let Some(index) = buffer.index else {
-            return go(self, self.bound(buffer, 0), self.mask());
+    /// Calls `go` once for each element of the resource that lanes of `mask`
+    /// name, with those lanes.
+    fn each_bound(
+        &mut self,
+        buffer: &BufferRef,
+        mask: LaneMask,
+        mut go: impl FnMut(&mut Self, Bound, LaneMask),
+    ) {
+        let Some(loc) = buffer.index else {
+            return go(self, self.bound(buffer, 0), mask);
         };
-        let loc = self.loc(index);
-        let mut rest = self.mask();
+        let mut rest = mask;
         while let Some(first) = rest.lowest() {
             let element = self.file.lane(loc, first);
             let same = |l: &u32| self.file.lane(loc, *l) == element;
@@ -156,108 +95,96 @@ impl State {
         }
     }
 
+    /// Byte offsets of all lanes, into the stage; gives the highest of active
+    /// lanes.
+    #[inline]
+    fn offsets(&mut self, at: Offsets) -> u32 {
+        self.file.offsets(at, self.exec, &mut self.stage.offsets)
+    }
+
     /// Lanes of `mask` whose component `c` lies in `bytes`.
     fn inside(&self, mask: LaneMask, c: u32, bytes: u64) -> LaneMask {
         let Some(last) = bytes.checked_sub(4 * u64::from(c) + 4) else { return LaneMask::EMPTY };
         let last = u32::try_from(last).unwrap_or(u32::MAX);
         let mut fits = 0u64;
-        for (lane, &offset) in self.stage.offsets[..self.lanes() as usize].iter().enumerate() {
+        for (lane, &offset) in self.stage.offsets[..self.lanes as usize].iter().enumerate() {
             fits |= u64::from(offset <= last) << lane;
         }
         mask & LaneMask(fits)
     }
 
-    fn request(
-        &self,
-        buffer: ResourceRef,
-        base: GpuAddress,
-        len: u64,
-        order: Order,
-        loc: u32,
-    ) -> Access {
-        let resource = &self.flat.kernel.resources[buffer.resource.index()];
-        let constant = resource.kind == ResourceKind::ConstantBuffer;
-        Access {
-            base,
-            len,
-            path: if constant { Path::Scalar } else { Path::Vector },
-            width: 4,
-            coherent: order.coherent || resource.coherent,
-            volatile: order.volatile || resource.volatile,
-            loc,
+    /// The lanes that take part in each of `n` components; `highest` is the
+    /// highest offset of lanes in `mask`, or more.
+    #[inline]
+    fn masks(&self, mask: LaneMask, n: usize, highest: u32, bytes: u64) -> [LaneMask; 4] {
+        if u64::from(highest) + 4 * n as u64 <= bytes {
+            return [mask; 4];
         }
+        let mut masks = [LaneMask::EMPTY; 4];
+        for (c, m) in masks[..n].iter_mut().enumerate() {
+            *m = self.inside(mask, c as u32, bytes);
+        }
+        masks
     }
 
-    fn load(
-        &mut self,
-        dst: &[Reg],
-        space: Space,
-        addr: Addr,
-        order: Order,
-        loc: u32,
-        env: &mut Env<'_>,
-    ) {
-        let uniform = self.loc(dst[0]).uniform;
-        let n = dst.len();
-        if uniform
-            && let Space::Buffer(buffer) = space
-            && self.load_scalar(dst, buffer, addr, env.port)
-        {
-            return;
-        }
-        if space == Space::Lds {
-            let mut locs = [Loc::default(); 4];
-            locs.iter_mut().zip(dst).for_each(|(l, r)| *l = self.flat.loc(*r));
-            let (bytes, at) = (self.flat.kernel.lds_bytes, self.offsets_of(addr));
-            return self.file.load_words(env.lds, bytes, at, self.exec, &locs[..n]);
-        }
-        self.offsets(addr);
-        let mask =
-            if uniform { LaneMask(self.exec & self.exec.wrapping_neg()) } else { self.mask() };
-        let lanes = self.lanes() as usize;
-        match space {
-            Space::Buffer(buffer) => self.load_buffer(buffer, n, mask, order, loc, env.port),
-            Space::Lds => return,
-            Space::Scratch => {
-                let bytes = self.flat.kernel.scratch_bytes;
-                for c in 0..n {
-                    let out = &mut self.stage.data[c];
+    /// A plain load. Its results are temps, so lanes that do not run may get
+    /// anything.
+    pub(super) fn load(&mut self, plain: &Plain, env: &mut Env<'_>) {
+        let n = plain.n;
+        let regs = &plain.regs[..n];
+        match &plain.place {
+            Place::Lds { bytes } => {
+                self.file.load_words(env.lds, *bytes, plain.at, self.exec, regs);
+            }
+            Place::Scratch { bytes } => {
+                let (mask, lanes) = (self.mask(), self.lanes as usize);
+                self.offsets(plain.at);
+                for (c, &loc) in regs.iter().enumerate() {
                     let at = |word, lane| word * lanes + lane;
-                    lds::load(&self.scratch, bytes, at, mask, &self.stage.offsets, c as u32, out);
+                    let out = &mut self.stage.data[c];
+                    lds::load(&self.scratch, *bytes, at, mask, &self.stage.offsets, c as u32, out);
+                    self.file.write(loc, self.exec, out);
+                }
+            }
+            Place::Buffer(buffer) if regs[0].uniform => {
+                self.load_uniform(plain, buffer, env.port);
+            }
+            Place::Buffer(buffer) => {
+                let highest = self.offsets(plain.at);
+                self.load_buffer(buffer, n, self.mask(), highest, env.port);
+                for (&loc, row) in regs.iter().zip(&self.stage.data) {
+                    self.file.set(loc, row);
                 }
             }
         }
-        for (c, reg) in dst.iter().enumerate() {
-            let loc = self.flat.loc(*reg);
-            self.file.write(loc, mask.0, &self.stage.data[c]);
-        }
     }
 
-    /// A uniform load of a constant buffer or of user data: once for the wave.
-    fn load_scalar(
-        &mut self,
-        dst: &[Reg],
-        buffer: ResourceRef,
-        addr: Addr,
-        port: &mut dyn Port,
-    ) -> bool {
-        let resource = &self.flat.kernel.resources[buffer.resource.index()];
-        if resource.class != ResourceClass::Cbv {
-            return false;
-        }
-        let element = buffer.index.map_or(0, |i| self.scalar(i));
-        let index = addr.index.map_or(0, |i| self.scalar(i));
-        let offset = index.wrapping_mul(addr.scale).wrapping_add(addr.offset) & !3;
+    /// A load whose address is the same in all lanes: once for the wave.
+    fn load_uniform(&mut self, plain: &Plain, buffer: &BufferRef, port: &mut dyn Port) {
+        let offset = plain.at.uniform(&self.file).unwrap_or(0);
+        let element = buffer.index.map_or(0, |loc| self.file.words(loc)[0]);
         let bound = self.bound(buffer, element);
         let inside = bound.bytes().saturating_sub(u64::from(offset)) / 4;
-        let count = dst.len().min(inside as usize);
+        let count = plain.n.min(usize::try_from(inside).unwrap_or(usize::MAX));
         let mut words = [0u32; 4];
         match bound {
-            Bound::Memory { base, .. } if count > 0 => {
+            Bound::Memory { base, .. } if count > 0 && buffer.constant => {
                 let mut bytes = [0u8; 16];
                 port.scalar(base.offset(u64::from(offset)), &mut bytes[..4 * count]);
                 for (word, four) in words.iter_mut().zip(bytes.chunks_exact(4)) {
                     *word = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+                }
+            }
+            Bound::Memory { base, bytes } if count > 0 => {
+                // The lowest lane stands for all.
+                let mask = LaneMask(self.exec & self.exec.wrapping_neg());
+                let lane = self.exec.trailing_zeros() as usize;
+                self.stage.offsets[lane] = offset;
+                let request = request(buffer, base, bytes);
+                let out = &mut self.stage.data[..count];
+                port.load(&request, &self.stage.offsets, &[mask; 4][..count], out);
+                for (word, row) in words.iter_mut().zip(out) {
+                    *word = row[lane];
                 }
             }
             Bound::User { first, .. } => {
@@ -267,10 +194,9 @@ impl State {
             }
             Bound::Memory { .. } | Bound::Nothing => {}
         }
-        for (reg, word) in dst.iter().zip(words) {
-            self.file.fill(self.flat.loc(*reg), word);
+        for (&loc, word) in plain.regs[..plain.n].iter().zip(words) {
+            self.file.fill(loc, word);
         }
-        true
     }
 
     fn user(&self, first: u32, word: u32) -> u32 {
@@ -279,38 +205,31 @@ impl State {
         self.dispatch.user_data.get(at).copied().unwrap_or(0)
     }
 
+    /// `n` components of the lanes in `mask`, into the stage.
     fn load_buffer(
         &mut self,
-        buffer: ResourceRef,
+        buffer: &BufferRef,
         n: usize,
-        lanes: LaneMask,
-        order: Order,
-        loc: u32,
+        mask: LaneMask,
+        highest: u32,
         port: &mut dyn Port,
     ) {
         if buffer.index.is_none()
             && let Bound::Memory { base, bytes } = self.bound(buffer, 0)
         {
-            let request = self.request(buffer, base, bytes, order, loc);
-            let mut masks = [LaneMask::EMPTY; 4];
-            for (c, mask) in masks[..n].iter_mut().enumerate() {
-                *mask = self.inside(lanes, c as u32, bytes);
-            }
+            let masks = self.masks(mask, n, highest, bytes);
             let out = &mut self.stage.data[..n];
+            let request = request(buffer, base, bytes);
             port.load(&request, &self.stage.offsets, &masks[..n], out);
             return;
         }
         let mut result = [[0u32; 64]; 4];
-        self.each_bound(buffer, |s, bound, members| {
-            let members = members & lanes;
-            let mut masks = [LaneMask::EMPTY; 4];
-            for (c, mask) in masks[..n].iter_mut().enumerate() {
-                *mask = s.inside(members, c as u32, bound.bytes());
-            }
+        self.each_bound(buffer, mask, |s, bound, members| {
+            let masks = s.masks(members, n, highest, bound.bytes());
             match bound {
                 Bound::Memory { base, bytes } => {
-                    let request = s.request(buffer, base, bytes, order, loc);
                     let out = &mut s.stage.data[..n];
+                    let request = request(buffer, base, bytes);
                     port.load(&request, &s.stage.offsets, &masks[..n], out);
                 }
                 Bound::User { first, .. } => {
@@ -333,63 +252,70 @@ impl State {
         self.stage.data[..n].copy_from_slice(&result[..n]);
     }
 
-    fn store(
-        &mut self,
-        src: &[Reg],
-        space: Space,
-        addr: Addr,
-        order: Order,
-        loc: u32,
-        env: &mut Env<'_>,
-    ) {
-        let n = src.len();
-        if space == Space::Lds {
-            let mut locs = [Loc::default(); 4];
-            locs.iter_mut().zip(src).for_each(|(l, r)| *l = self.flat.loc(*r));
-            let (bytes, at) = (self.flat.kernel.lds_bytes, self.offsets_of(addr));
-            return self.file.store_words(env.lds, bytes, at, self.exec, &locs[..n]);
-        }
-        self.offsets(addr);
-        for (c, reg) in src.iter().enumerate() {
-            self.file.read(self.flat.loc(*reg), &mut self.stage.data[c]);
-        }
+    /// A plain store.
+    pub(super) fn store(&mut self, plain: &Plain, env: &mut Env<'_>) {
+        let n = plain.n;
+        let regs = &plain.regs[..n];
         let mask = self.mask();
-        let lanes = self.lanes() as usize;
-        match space {
-            Space::Buffer(buffer) => self.each_bound(buffer, |s, bound, members| {
+        if let Place::Lds { bytes } = plain.place {
+            return self.file.store_words(env.lds, bytes, plain.at, self.exec, regs);
+        }
+        let highest = self.offsets(plain.at);
+        for (&loc, row) in regs.iter().zip(&mut self.stage.data) {
+            self.file.read(loc, row);
+        }
+        match &plain.place {
+            Place::Buffer(buffer) => self.each_bound(buffer, mask, |s, bound, members| {
                 // User data is read-only, and nothing takes nothing.
                 let Bound::Memory { base, bytes } = bound else { return };
-                let mut masks = [LaneMask::EMPTY; 4];
-                for (c, mask) in masks[..n].iter_mut().enumerate() {
-                    *mask = s.inside(members, c as u32, bytes);
-                }
-                let request = s.request(buffer, base, bytes, order, loc);
+                let masks = s.masks(members, n, highest, bytes);
+                let request = request(buffer, base, bytes);
                 env.port.store(&request, &s.stage.offsets, &masks[..n], &s.stage.data[..n]);
             }),
-            Space::Lds => {}
-            Space::Scratch => {
-                let bytes = self.flat.kernel.scratch_bytes;
+            Place::Scratch { bytes } => {
+                let lanes = self.lanes as usize;
                 let at = |word, lane| word * lanes + lane;
                 for c in 0..n {
                     let (offsets, data) = (&self.stage.offsets, &self.stage.data[c]);
-                    lds::store(&mut self.scratch, bytes, at, mask, offsets, c as u32, data);
+                    lds::store(&mut self.scratch, *bytes, at, mask, offsets, c as u32, data);
                 }
             }
+            Place::Lds { .. } => {}
+        }
+    }
+
+    /// `Inst::Atomic`.
+    pub(super) fn atomic(&mut self, flat: &Flat, inst: &Inst, loc: u32, env: &mut Env<'_>) {
+        let Inst::Atomic { op, dst, space, addr, value, compare, order } = inst else { return };
+        let operands = Operands { op: *op, value: *value, compare: *compare };
+        let highest = self.offsets(flat.offsets(*addr));
+        self.atomic_operands(flat, &operands);
+        match space {
+            Space::Lds => self.atomic_lds(&operands, flat.kernel.lds_bytes, env.lds),
+            Space::Buffer(at) => {
+                // Atomics are executed where all compute units see them.
+                let order = Order { coherent: true, ..*order };
+                let buffer = flat.buffer(*at, order, loc);
+                self.atomic_buffer(&operands, &buffer, highest, env.port);
+            }
+            Space::Scratch => {}
+        }
+        if let Some(dst) = dst {
+            self.file.set(flat.loc(*dst), &self.stage.data[0]);
         }
     }
 
     /// Operands of an atomic, into the stage: value in 1, comparand in 2.
-    fn atomic_operands(&mut self, operands: &Operands) {
+    fn atomic_operands(&mut self, flat: &Flat, operands: &Operands) {
         for (row, reg) in [(1, operands.value), (2, operands.compare)] {
             if let Some(reg) = reg {
-                self.file.read(self.flat.loc(reg), &mut self.stage.data[row]);
+                self.file.read(flat.loc(reg), &mut self.stage.data[row]);
             }
         }
     }
 
-    fn atomic_lds(&mut self, operands: &Operands, words: &mut [u32]) {
-        self.atomic_operands(operands);
-        let (mask, bytes) = (self.mask(), self.flat.kernel.lds_bytes);
+    fn atomic_lds(&mut self, operands: &Operands, bytes: u32, words: &mut [u32]) {
+        let mask = self.mask();
         let [old, value, compare, _] = &mut self.stage.data;
         let offsets = &self.stage.offsets;
         match change(operands.op) {
@@ -405,26 +331,22 @@ impl State {
     fn atomic_buffer(
         &mut self,
         operands: &Operands,
-        buffer: ResourceRef,
-        order: Order,
-        loc: u32,
+        buffer: &BufferRef,
+        highest: u32,
         port: &mut dyn Port,
     ) {
-        self.atomic_operands(operands);
         let mut result: Lanes = [0; 64];
-        self.each_bound(buffer, |s, bound, members| {
+        self.each_bound(buffer, self.mask(), |s, bound, members| {
             let Bound::Memory { base, bytes } = bound else { return };
-            let mask = s.inside(members, 0, bytes);
-            // Atomics are executed where all compute units see them.
-            let order = Order { coherent: true, ..order };
-            let request = s.request(buffer, base, bytes, order, loc);
+            let mask = s.masks(members, 1, highest, bytes)[0];
+            let request = request(buffer, base, bytes);
             let [old, value, compare, _] = &mut s.stage.data;
             let offsets = &s.stage.offsets;
             old.fill(0);
             match change(operands.op) {
                 Change::Read => port.load(&request, offsets, &[mask], std::slice::from_mut(old)),
                 Change::Write => {
-                    port.store(&request, offsets, &[mask], std::slice::from_ref(value))
+                    port.store(&request, offsets, &[mask], std::slice::from_ref(value));
                 }
                 Change::Op(op) => port.atomic(&request, op, offsets, mask, value, compare, old),
             }
@@ -436,15 +358,15 @@ impl State {
     }
 
     /// Size of a buffer in bytes.
-    pub(super) fn buffer_size(&mut self, dst: Reg, buffer: ResourceRef) {
+    pub(super) fn buffer_size(&mut self, flat: &Flat, dst: Reg, buffer: ResourceRef) {
         let mut result: Lanes = [0; 64];
-        self.each_bound(buffer, |_, bound, members| {
+        let buffer = flat.buffer(buffer, Order::default(), 0);
+        self.each_bound(&buffer, self.mask(), |_, bound, members| {
             for lane in members.iter() {
                 result[lane as usize] = u32::try_from(bound.bytes()).unwrap_or(u32::MAX);
             }
         });
-        let dst = self.loc(dst);
-        self.file.write(dst, self.exec, &result);
+        self.file.write(flat.loc(dst), self.exec, &result);
     }
 }
 

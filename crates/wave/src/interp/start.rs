@@ -3,38 +3,44 @@
 use super::State;
 use crate::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 use crate::exec::{Dispatch, Launch};
+use crate::program::Flat;
 use wavefence_base::LaneMask;
 use wavefence_memory::port::Port;
 use wavefence_shader::ir::Builtin;
 
 impl State {
     /// Makes this the wave `launch` of `dispatch`.
-    pub(super) fn begin(&mut self, dispatch: &Dispatch, launch: &Launch, port: &mut dyn Port) {
+    pub(super) fn begin(
+        &mut self,
+        flat: &Flat,
+        dispatch: &Dispatch,
+        launch: &Launch,
+        port: &mut dyn Port,
+    ) {
         self.dispatch.clone_from(dispatch);
         self.launch = *launch;
         self.refused = None;
-        self.read_descriptors(port);
+        self.read_descriptors(flat, port);
         let threads: u64 = launch.threads.iter().map(|&t| u64::from(t)).product();
-        let first = u64::from(launch.wave) * u64::from(self.lanes());
-        let here = threads.saturating_sub(first).min(u64::from(self.lanes()));
+        let first = u64::from(launch.wave) * u64::from(self.lanes);
+        let here = threads.saturating_sub(first).min(u64::from(self.lanes));
         self.live = LaneMask::first(here as u32).0;
         self.set_exec(self.live);
-        self.pc = if self.live == 0 { self.flat.steps.len() - 1 } else { 0 };
+        self.pc = if self.live == 0 { flat.steps.len() - 1 } else { 0 };
         self.scratch.fill(0);
-        let flat = self.flat.clone();
         for &loc in &flat.zeros {
             self.file.fill(loc, 0);
         }
         self.number_threads(launch);
         for &(which, loc) in &flat.builtins {
-            self.builtin(which, loc, threads);
+            self.builtin(flat, which, loc, threads);
         }
     }
 
     /// All slots in one read through the scalar path; decoded again only if the
     /// bytes are not those of the last start.
-    fn read_descriptors(&mut self, port: &mut dyn Port) {
-        let slots = self.flat.kernel.slots() as usize;
+    fn read_descriptors(&mut self, flat: &Flat, port: &mut dyn Port) {
+        let slots = flat.descriptors as usize;
         if slots == 0 {
             return;
         }
@@ -64,8 +70,8 @@ impl State {
         }
         self.ids_for = Some((launch.wave, launch.threads));
         let [tx, ty, _] = launch.threads.map(|t| t.max(1));
-        for lane in 0..self.lanes() {
-            let thread = launch.wave * self.lanes() + lane;
+        for lane in 0..self.lanes {
+            let thread = launch.wave * self.lanes + lane;
             let i = lane as usize;
             self.ids[0][i] = thread % tx;
             self.ids[1][i] = thread / tx % ty;
@@ -73,9 +79,9 @@ impl State {
         }
     }
 
-    fn builtin(&mut self, which: Builtin, loc: crate::simd::Loc, threads: u64) {
-        let lanes = self.lanes();
-        let size = self.flat.kernel.group_size;
+    fn builtin(&mut self, flat: &Flat, which: Builtin, loc: crate::simd::Loc, threads: u64) {
+        let lanes = self.lanes;
+        let size = flat.kernel.group_size;
         let Launch { group, wave, .. } = self.launch;
         let same = match which {
             Builtin::GroupIdX => group[0],

@@ -182,6 +182,18 @@ pub fn ffma(a: u32, b: u32, c: u32) -> u32 {
     canon(fl(a).mul_add(fl(b), fl(c)))
 }
 
+/// `a * b - c`, rounded once.
+#[inline(always)]
+pub fn ffmasub(a: u32, b: u32, c: u32) -> u32 {
+    canon(fl(a).mul_add(fl(b), -fl(c)))
+}
+
+/// `c - a * b`, rounded once.
+#[inline(always)]
+pub fn fnegfma(a: u32, b: u32, c: u32) -> u32 {
+    canon((-fl(a)).mul_add(fl(b), fl(c)))
+}
+
 /// `a * b + c`, the product rounded first.
 #[inline(always)]
 pub fn fmuladd(a: u32, b: u32, c: u32) -> u32 {

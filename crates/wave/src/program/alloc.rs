@@ -47,6 +47,8 @@ pub fn step_reads(step: &Step) -> Option<Reg> {
         | Step::Jump { .. }
         | Step::Back { .. }
         | Step::Case { .. }
+        | Step::Load(_)
+        | Step::Store(_)
         | Step::Inst(_)
         | Step::End => None,
     }

@@ -28,6 +28,7 @@ pub fn emit(
         size,
         steps: Vec::new(),
         code: Code::new(isa, size.lanes() / 8),
+        accesses: Vec::new(),
         insts: Vec::new(),
         locs: places.locs,
         chunks: places.chunks,
@@ -36,6 +37,7 @@ pub fn emit(
         builtins: places.builtins,
         zeros: places.zeros,
         first_slots,
+        descriptors: next,
     };
     let mut targets = Vec::new();
     let mut open = false;
@@ -53,6 +55,14 @@ pub fn emit(
                 continue;
             }
             Node::Inst(Inst::Builtin { .. }, _) => continue,
+            Node::Inst(Inst::Load { dst, space, addr, order }, loc) => {
+                flat.steps.push(Step::Load(flat.accesses.len() as u32));
+                flat.accesses.push(flat.plain(&dst, space, addr, order, loc.0));
+            }
+            Node::Inst(Inst::Store { src, space, addr, order }, loc) => {
+                flat.steps.push(Step::Store(flat.accesses.len() as u32));
+                flat.accesses.push(flat.plain(&src, space, addr, order, loc.0));
+            }
             Node::Inst(inst, loc) => {
                 flat.steps.push(Step::Inst(flat.insts.len() as u32));
                 flat.insts.push((inst, loc.0));
@@ -87,6 +97,7 @@ fn push(flat: &mut Flat, lane: &Lane) -> Result<(), Limit> {
         LaneKind::Bin(op) => op.name(),
         LaneKind::Ter(op) => op.name(),
         LaneKind::MulAdd | LaneKind::MulSub | LaneKind::NegMulAdd => "fmul and fadd",
+        LaneKind::FmaSub | LaneKind::NegFma => "ffma",
     };
     Err(refuse(&flat.kernel, name, lane.loc))
 }
@@ -103,6 +114,12 @@ fn resolve(step: &mut Step, place: &mut dyn FnMut(Target) -> Target) {
             cases.iter_mut().for_each(|c| c.1 = place(c.1));
             *other = place(*other);
         }
-        Step::Ops { .. } | Step::Save { .. } | Step::Switch { .. } | Step::Inst(_) | Step::End => {}
+        Step::Ops { .. }
+        | Step::Save { .. }
+        | Step::Switch { .. }
+        | Step::Load(_)
+        | Step::Store(_)
+        | Step::Inst(_)
+        | Step::End => {}
     }
 }

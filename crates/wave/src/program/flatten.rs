@@ -219,19 +219,24 @@ impl Flatten<'_> {
         let depth = self.depth;
         let parts = self.facts.parting.contains(&label);
         let (head, next, exit) = (self.target(), self.target(), self.target());
-        let slots = parts.then(|| (self.slot(), self.slot()));
-        if let Some((slot, _)) = slots {
+        let slot = parts.then(|| self.slot());
+        let waiting = self.facts.waiting.contains(&label).then(|| self.slot());
+        if let Some(slot) = slot {
             self.step(Step::Save { slot });
         }
         self.nodes.push(Node::LoopBegin(label));
         self.here(head);
-        let (slot, waiting) = slots.unzip();
         if let Some(slot) = waiting {
             self.step(Step::Save { slot });
         }
         self.frames.push(Frame { label, slot, exit, continuing: Some((next, waiting)) });
         let outer = self.empty;
-        self.within(if parts { next } else { outer }, |f| f.block(body));
+        let after_body = match (parts, waiting) {
+            (_, Some(_)) => next,
+            (true, None) => exit,
+            (false, None) => outer,
+        };
+        self.within(after_body, |f| f.block(body));
         self.here(next);
         if let Some(slot) = waiting {
             self.step(Step::Restore { slot, empty: exit });

@@ -81,7 +81,10 @@ impl Pass<'_> {
     fn run(&mut self, mut nodes: Vec<Node>) -> Vec<Node> {
         let mut at = 0;
         while at < nodes.len() {
-            if self.sum(&mut nodes, at) || self.set(&mut nodes, at) {
+            let joined = self.sum(&mut nodes, at)
+                || self.negated(&mut nodes, at)
+                || self.set(&mut nodes, at);
+            if joined {
                 // A node before this one went away.
                 continue;
             }
@@ -137,7 +140,9 @@ impl Pass<'_> {
             | LaneKind::Ter(_)
             | LaneKind::MulAdd
             | LaneKind::MulSub
-            | LaneKind::NegMulAdd => return false,
+            | LaneKind::NegMulAdd
+            | LaneKind::FmaSub
+            | LaneKind::NegFma => return false,
         };
         // The second operand first: in a chain of sums it is the fresh product.
         for side in [1, 0] {
@@ -154,6 +159,33 @@ impl Pass<'_> {
             joined.kind = kinds[side];
             joined.src = vec![product.src[0], product.src[1], lane.src[1 - side]];
             self.uses[product.dst.index()] = 0;
+            nodes[at] = Node::Lane(joined);
+            nodes.remove(from);
+            return true;
+        }
+        false
+    }
+
+    /// Takes a negation into the fused product and sum at `at`.
+    fn negated(&mut self, nodes: &mut Vec<Node>, at: usize) -> bool {
+        let Node::Lane(lane) = &nodes[at] else { return false };
+        if lane.kind != LaneKind::Ter(TerOp::FFma) {
+            return false;
+        }
+        for side in [2, 0, 1] {
+            let Some(from) = self.maker(nodes, at, lane.src[side]) else { continue };
+            let Node::Lane(negation) = &nodes[from] else { continue };
+            let alike = self.facts.is_uniform(negation.dst) == self.facts.is_uniform(lane.dst);
+            if negation.kind != LaneKind::Un(UnOp::FNeg)
+                || !alike
+                || Self::written(nodes, from, at, &negation.src)
+            {
+                continue;
+            }
+            let mut joined = lane.clone();
+            joined.kind = if side == 2 { LaneKind::FmaSub } else { LaneKind::NegFma };
+            joined.src[side] = negation.src[0];
+            self.uses[negation.dst.index()] = 0;
             nodes[at] = Node::Lane(joined);
             nodes.remove(from);
             return true;
@@ -201,7 +233,7 @@ enum Shows {
 fn shows(kind: LaneKind, operand: usize) -> Shows {
     match kind {
         LaneKind::MulAdd | LaneKind::MulSub | LaneKind::NegMulAdd => Shows::Nothing,
-        LaneKind::Ter(TerOp::FFma) => Shows::Nothing,
+        LaneKind::FmaSub | LaneKind::NegFma | LaneKind::Ter(TerOp::FFma) => Shows::Nothing,
         LaneKind::Ter(TerOp::Select) if operand > 0 => Shows::AsResult,
         LaneKind::Ter(TerOp::Select | TerOp::BitfieldSExtract | TerOp::BitfieldUExtract) => {
             Shows::All

@@ -21,6 +21,8 @@ pub struct Facts {
     /// Loops, scopes and switches that some lanes leave (or continue) while
     /// others wait inside; they need mask slots.
     pub parting: BTreeSet<Label>,
+    /// Loops whose `continuing` some lanes wait for.
+    pub waiting: BTreeSet<Label>,
 }
 
 impl Facts {
@@ -32,7 +34,11 @@ impl Facts {
 
 /// Analyses a kernel.
 pub fn analyse(kernel: &Kernel, size: WaveSize) -> Facts {
-    let facts = Facts { uniform: vec![true; kernel.regs.len()], parting: BTreeSet::new() };
+    let facts = Facts {
+        uniform: vec![true; kernel.regs.len()],
+        parting: BTreeSet::new(),
+        waiting: BTreeSet::new(),
+    };
     let mut walk = Walk { kernel, size, facts, frames: Vec::new(), changed: true };
     while walk.changed {
         walk.changed = false;
@@ -97,6 +103,9 @@ impl Walk<'_> {
                 let inner = self.frames.iter().rev().take_while(|f| f.label != Some(*label));
                 if inner.into_iter().any(|f| f.parts) {
                     self.part(*label);
+                    if matches!(stmt, Stmt::Continue(_)) {
+                        self.facts.waiting.insert(*label);
+                    }
                 }
             }
             Stmt::Return => {}

@@ -133,6 +133,13 @@ impl File {
         self.words_mut(loc).fill(value);
     }
 
+    /// Sets all lanes of a varying register.
+    #[inline]
+    pub fn set(&mut self, loc: Loc, values: &[u32; 64]) {
+        let words = self.words_mut(loc);
+        words.copy_from_slice(&values[..words.len()]);
+    }
+
     /// Sets the lanes in `mask` from `values`; all lanes of a uniform register
     /// from the lowest lane in `mask`.
     pub fn write(&mut self, loc: Loc, mask: u64, values: &[u32]) {

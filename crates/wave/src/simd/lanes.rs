@@ -264,6 +264,10 @@ ter! {
     Select = int::select => |a, b, c| x86::blend(c, b, a);
     FFma = float::ffma => |a, b, c| x86::canon(x86::ffma(a, b, c));
     FFmaRaw = float::ffma => |a, b, c| x86::ffma(a, b, c);
+    FFmaSub = float::ffmasub => |a, b, c| x86::canon(x86::ffmasub(a, b, c));
+    FFmaSubRaw = float::ffmasub => |a, b, c| x86::ffmasub(a, b, c);
+    FNegFma = float::fnegfma => |a, b, c| x86::canon(x86::fnegfma(a, b, c));
+    FNegFmaRaw = float::fnegfma => |a, b, c| x86::fnegfma(a, b, c);
     BitfieldSExtract = bits::bfsextract;
     BitfieldUExtract = bits::bfuextract;
     FMulAdd = float::fmuladd => |a, b, c| x86::canon(x86::fadd(x86::fmul(a, b), c));

@@ -60,6 +60,10 @@ pub enum LaneKind {
     MulSub,
     /// `c - a * b`, rounded twice.
     NegMulAdd,
+    /// `a * b - c`, rounded once.
+    FmaSub,
+    /// `c - a * b`, rounded once.
+    NegFma,
 }
 
 /// The function of an op: the op, the file, the exec mask.
@@ -225,6 +229,10 @@ fn pick(isa: Isa, kind: LaneKind, chunks: u32, masked: bool, raw: bool) -> Optio
         LaneKind::MulSub => (hot_ter::<lanes::FMulSub>(isa, chunks, masked), 3),
         LaneKind::NegMulAdd if raw => (hot_ter::<lanes::FNMulAddRaw>(isa, chunks, masked), 3),
         LaneKind::NegMulAdd => (hot_ter::<lanes::FNMulAdd>(isa, chunks, masked), 3),
+        LaneKind::FmaSub if raw => (hot_ter::<lanes::FFmaSubRaw>(isa, chunks, masked), 3),
+        LaneKind::FmaSub => (hot_ter::<lanes::FFmaSub>(isa, chunks, masked), 3),
+        LaneKind::NegFma if raw => (hot_ter::<lanes::FNegFmaRaw>(isa, chunks, masked), 3),
+        LaneKind::NegFma => (hot_ter::<lanes::FNegFma>(isa, chunks, masked), 3),
     })
 }
 

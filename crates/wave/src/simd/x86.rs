@@ -105,6 +105,8 @@ intrinsics! {
     fmul(a, b) = ps!(_mm256_mul_ps(f!(a), f!(b)));
     fdiv(a, b) = ps!(_mm256_div_ps(f!(a), f!(b)));
     ffma(a, b, c) = ps!(_mm256_fmadd_ps(f!(a), f!(b), f!(c)));
+    ffmasub(a, b, c) = ps!(_mm256_fmsub_ps(f!(a), f!(b), f!(c)));
+    fnegfma(a, b, c) = ps!(_mm256_fnmadd_ps(f!(a), f!(b), f!(c)));
     // The instructions give the second operand if either is a NaN.
     fmin(a, b) = {
         let nan = _mm256_cmp_ps::<_CMP_UNORD_Q>(f!(b), f!(b));
