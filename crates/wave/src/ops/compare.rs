@@ -48,13 +48,19 @@ compare! {
     /// Different or a NaN.
     fune(a, b) = fl(a) != fl(b);
     /// Less or a NaN.
-    fult(a, b) = !(fl(a) >= fl(b));
+    fult(a, b) = either_nan(a, b) || fl(a) < fl(b);
     /// Less, equal or a NaN.
-    fule(a, b) = !(fl(a) > fl(b));
+    fule(a, b) = either_nan(a, b) || fl(a) <= fl(b);
     /// Greater or a NaN.
-    fugt(a, b) = !(fl(a) <= fl(b));
+    fugt(a, b) = either_nan(a, b) || fl(a) > fl(b);
     /// Greater, equal or a NaN.
-    fuge(a, b) = !(fl(a) < fl(b));
+    fuge(a, b) = either_nan(a, b) || fl(a) >= fl(b);
+}
+
+/// True if one of them is a NaN.
+#[inline(always)]
+fn either_nan(a: u32, b: u32) -> bool {
+    fl(a).is_nan() || fl(b).is_nan()
 }
 
 /// Is a NaN.

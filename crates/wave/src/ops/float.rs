@@ -121,7 +121,7 @@ pub fn fdiv(a: u32, b: u32) -> u32 {
 #[inline(always)]
 pub fn frem(a: u32, b: u32) -> u32 {
     let (x, y) = (fl(a & 0x7FFF_FFFF), fl(b & 0x7FFF_FFFF));
-    if !(x < f32::INFINITY) || !(y > 0.0) {
+    if !x.is_finite() || y.is_nan() || y == 0.0 {
         return NAN;
     }
     if x < y {

@@ -16,26 +16,29 @@ binary! {
     /// Low half of the product.
     imul(a, b) = a.wrapping_mul(b);
     /// High half of the unsigned product.
-    umulhi(a, b) = (u64::from(a) * u64::from(b) >> 32) as u32;
+    umulhi(a, b) = ((u64::from(a) * u64::from(b)) >> 32) as u32;
     /// High half of the signed product.
-    smulhi(a, b) = (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32;
+    smulhi(a, b) = ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32;
     /// Unsigned quotient; by zero all ones.
-    udiv(a, b) = a.checked_div(b).unwrap_or(u32::MAX);
+    udiv(a, b) = if b == 0 { u32::MAX } else { quotient(a, b) };
     /// Signed quotient toward zero; by zero all ones.
-    sdiv(a, b) = if b == 0 { u32::MAX } else { (a as i32).wrapping_div(b as i32) as u32 };
+    sdiv(a, b) = if b == 0 { u32::MAX } else { signed_quotient(a, b) };
     /// Unsigned remainder; by zero all ones.
-    umod(a, b) = a.checked_rem(b).unwrap_or(u32::MAX);
+    umod(a, b) = {
+        let r = a.wrapping_sub(quotient(a, b).wrapping_mul(b));
+        if b == 0 { u32::MAX } else { r }
+    };
     /// Remainder with the sign of the dividend; by zero all ones.
-    srem(a, b) = if b == 0 { u32::MAX } else { (a as i32).wrapping_rem(b as i32) as u32 };
+    srem(a, b) = {
+        let r = a.wrapping_sub(signed_quotient(a, b).wrapping_mul(b));
+        if b == 0 { u32::MAX } else { r }
+    };
     /// Remainder with the sign of the divisor; by zero all ones.
     smod(a, b) = {
-        if b == 0 {
-            u32::MAX
-        } else {
-            let r = (a as i32).wrapping_rem(b as i32);
-            let fix = r != 0 && (r ^ b as i32) < 0;
-            (if fix { r.wrapping_add(b as i32) } else { r }) as u32
-        }
+        let r = a.wrapping_sub(signed_quotient(a, b).wrapping_mul(b));
+        let fix = r != 0 && ((r ^ b) as i32) < 0;
+        let r = if fix { r.wrapping_add(b) } else { r };
+        if b == 0 { u32::MAX } else { r }
     };
     /// 1 if the sum carries.
     ucarry(a, b) = u32::from(a.wrapping_add(b) < a);
@@ -61,6 +64,29 @@ binary! {
     smin(a, b) = if (a as i32) < b as i32 { a } else { b };
     /// Signed maximum.
     smax(a, b) = if (a as i32) > b as i32 { a } else { b };
+}
+
+/// 2^52 as a float and as bits: a 32-bit integer added to the bits is added to
+/// the number.
+const BIAS: f64 = 4_503_599_627_370_496.0;
+
+/// `a / b` rounded down, by 64-bit floats so that it spreads over lanes; anything
+/// if `b` is 0. The float quotient is off by less than 2^-21 / b, and a quotient
+/// that is not whole is at least 1 / b away from the next whole number.
+#[inline(always)]
+fn quotient(a: u32, b: u32) -> u32 {
+    let wide = |x: u32| f64::from_bits(BIAS.to_bits() | u64::from(x)) - BIAS;
+    let q = wide(a) / wide(b);
+    let near = q + BIAS;
+    let n = near.to_bits() as u32;
+    if near - BIAS > q { n.wrapping_sub(1) } else { n }
+}
+
+/// Rounded toward zero; the overflowing quotient wraps.
+#[inline(always)]
+fn signed_quotient(a: u32, b: u32) -> u32 {
+    let q = quotient(iabs(a), iabs(b));
+    if ((a ^ b) as i32) < 0 { q.wrapping_neg() } else { q }
 }
 
 /// Complement.

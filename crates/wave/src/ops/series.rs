@@ -152,7 +152,7 @@ pub fn sin_cos_far(x: f32) -> (f64, f64) {
         window = window << 32 | u128::from(next);
     }
     let window = window << shift >> 32;
-    let product = m * window & ((1 << 96) - 1);
+    let product = (m * window) & ((1 << 96) - 1);
     let quadrant = (product >> 94) as u64;
     let rest = product & ((1 << 94) - 1);
     let (quadrant, rest) = if rest >> 93 == 1 {

@@ -270,9 +270,9 @@ fn mixed_store(
     let Some(last) = last else { return };
     let at = array(offsets);
     if active == 0xFF && all_fit(offsets, last) {
-        for l in 0..8 {
+        for (at, value) in at.iter().zip(data.0) {
             // SAFETY: every offset is at most `last`.
-            unsafe { *words.get_unchecked_mut(at[l] as usize / 4 + c) = data.0[l] };
+            unsafe { *words.get_unchecked_mut(*at as usize / 4 + c) = value };
         }
     } else {
         store_lanes(words, &at, Some(last), active, c, &data.0);
