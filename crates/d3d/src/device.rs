@@ -9,7 +9,7 @@ use crate::queue::{Fence, Queue, QueueKind};
 use crate::report::Report;
 use crate::resource::{Allocation, Buffer, DeviceTag, Texture, TextureDesc};
 use crate::rules;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -132,7 +132,7 @@ impl DeviceBuilder {
             queues: Vec::new(),
             pipelines: BTreeMap::new(),
             placed: BTreeMap::new(),
-            by_list: HashMap::new(),
+            by_list: BTreeMap::new(),
             next_list: 0,
             pool: None,
             advice: Vec::new(),
@@ -160,7 +160,7 @@ pub struct Device {
     pub(crate) placed: BTreeMap<u64, Placed>,
     /// Where a list lies for a queue: it has scratch words, which two queues that
     /// run it at once must not share.
-    by_list: HashMap<(u64, u32), GpuAddress>,
+    by_list: BTreeMap<(u64, u32), GpuAddress>,
     next_list: u64,
     pool: Option<Pool>,
     pub(crate) advice: Vec<Finding>,
@@ -442,7 +442,7 @@ impl Device {
         if let Some(&base) = self.by_list.get(&key) {
             return Ok(base);
         }
-        if !self.by_list.keys().any(|&(id, _)| id == list.id) {
+        if self.by_list.range((list.id, 0)..=(list.id, u32::MAX)).next().is_none() {
             self.advice.extend(list.advice().iter().cloned());
         }
         let layout = list.encoder.layout();
@@ -499,7 +499,7 @@ pub(crate) fn call_error(
     value: &str,
     message: String,
 ) -> Error {
-    Error::Call(CallError {
+    CallError {
         rule,
         list: String::new(),
         index: 0,
@@ -507,7 +507,8 @@ pub(crate) fn call_error(
         argument: argument.to_owned(),
         value: value.to_owned(),
         message,
-    })
+    }
+    .into()
 }
 
 /// Refuses the D3D11.X face where it does not exist: it belongs to the Xbox One
@@ -515,20 +516,15 @@ pub(crate) fn call_error(
 ///
 /// # Errors
 /// On a Series profile.
-pub fn check_d3d11_face(profile: &Profile, call: &'static str) -> Result<(), CallError> {
+pub fn check_d3d11_face(profile: &Profile, call: &'static str) -> Result<(), Error> {
     match profile.family {
         wavefence_base::Family::XboxOne => Ok(()),
-        wavefence_base::Family::Series => Err(CallError {
-            rule: &rules::FACE_FAMILY,
-            list: String::new(),
-            index: 0,
-            call,
-            argument: String::new(),
-            value: String::new(),
-            message: format!(
+        wavefence_base::Family::Series => {
+            let message = format!(
                 "the D3D11.X face does not exist on {}; use its D3D12.X call",
                 profile.name
-            ),
-        }),
+            );
+            Err(call_error(&rules::FACE_FAMILY, call, "", "", message))
+        }
     }
 }

@@ -72,22 +72,40 @@ impl std::error::Error for CallErrors {}
 pub enum Error {
     /// The call breaks an API rule.
     #[error(transparent)]
-    Call(#[from] CallError),
+    Call(Box<CallError>),
     /// A list has calls that break API rules.
     #[error(transparent)]
     Calls(#[from] CallErrors),
     /// An allocation was refused.
     #[error(transparent)]
-    Allocation(#[from] AllocationError),
+    Allocation(Box<AllocationError>),
     /// A free was refused.
     #[error(transparent)]
     Free(#[from] FreeError),
     /// An access of the host hit memory that is not there.
     #[error(transparent)]
-    Access(#[from] AccessError),
+    Access(Box<AccessError>),
     /// This host or this version cannot do it.
     #[error(transparent)]
     Limit(#[from] Limit),
+}
+
+impl From<CallError> for Error {
+    fn from(error: CallError) -> Self {
+        Self::Call(Box::new(error))
+    }
+}
+
+impl From<AllocationError> for Error {
+    fn from(error: AllocationError) -> Self {
+        Self::Allocation(Box::new(error))
+    }
+}
+
+impl From<AccessError> for Error {
+    fn from(error: AccessError) -> Self {
+        Self::Access(Box::new(error))
+    }
 }
 
 /// Advice about a call of a list.

@@ -254,17 +254,8 @@ static CASES: &[Case] = &[
     ),
     case(
         &rules::FACE_FAMILY,
-        || {
-            result(
-                check_d3d11_face(&Profile::get(SeriesX), "FlushGpuCacheRange").map_err(Error::Call),
-            )
-        },
-        || {
-            result(
-                check_d3d11_face(&Profile::get(XboxOneX), "FlushGpuCacheRange")
-                    .map_err(Error::Call),
-            )
-        },
+        || result(check_d3d11_face(&Profile::get(SeriesX), "FlushGpuCacheRange")),
+        || result(check_d3d11_face(&Profile::get(XboxOneX), "FlushGpuCacheRange")),
     ),
     case(
         &rules::MARKER_BALANCE,

@@ -128,7 +128,7 @@ impl Encoder {
             return;
         }
         // A DMA engine's command buffers start at multiples of 32 bytes.
-        while self.ring == Ring::Sdma && self.position() % 8 != 0 {
+        while self.ring == Ring::Sdma && !self.position().is_multiple_of(8) {
             let nop = Packet::build(Kind::SdmaNop, self.generation, self.ring).encode();
             self.words.extend(nop);
         }

@@ -252,7 +252,7 @@ impl CommandList {
         };
         let alignment = Some((unit, &rules::FILL_ALIGNMENT));
         self.address(&mut c, "Destination", destination, bytes, alignment);
-        if bytes % unit != 0 {
+        if !bytes.is_multiple_of(unit) {
             let message = format!("must be a multiple of the pattern's {unit} bytes");
             c.error(&rules::FILL_ALIGNMENT, "SizeInBytes", bytes, message);
         }

@@ -338,7 +338,7 @@ impl CommandList {
             let message = "makes an address that is not 4-byte aligned; arguments are dwords";
             c.error(&rules::INDIRECT_ALIGNMENT, "ArgumentBufferOffset", offset, message);
         }
-        if stride < ARGUMENT_BYTES || stride % 4 != 0 {
+        if stride < ARGUMENT_BYTES || !stride.is_multiple_of(4) {
             let message = "must be a multiple of 4 and at least 12: three dwords a record";
             c.error(&rules::INDIRECT_ALIGNMENT, "ByteStride", stride, message);
         }

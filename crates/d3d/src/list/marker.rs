@@ -94,7 +94,7 @@ impl CommandList {
     fn check_gds(&self, c: &mut super::Checks, offset: u32, dwords: usize) {
         let size = u64::from(self.profile.gds_bytes.value);
         let end = u64::from(offset) + dwords as u64 * 4;
-        if offset % 4 != 0 || end > size {
+        if !offset.is_multiple_of(4) || end > size {
             let message = format!(
                 "and {} bytes from it must be dwords within the data share's {size} bytes",
                 dwords * 4

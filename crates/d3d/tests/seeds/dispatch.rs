@@ -276,8 +276,8 @@ fn launch_order(flags: Flags) -> Vec<[u32; 3]> {
             l.dispatch_x(8, 4, 2, flags);
         });
     assert_eq!(total, [64 * 64]);
-    let order = log.0.lock().unwrap().clone();
-    order
+
+    log.0.lock().unwrap().clone()
 }
 
 fn every_group() -> Vec<[u32; 3]> {

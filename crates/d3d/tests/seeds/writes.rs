@@ -247,7 +247,7 @@ fn flush_combines() {
 fn flush_of_five() {
     for &(name, value) in Flush::NAMES {
         let flush = Flush::from_bits_retain(value);
-        let allowed = FIVE.iter().any(|&f| f == flush) || flush.is_empty();
+        let allowed = FIVE.contains(&flush) || flush.is_empty();
         let found = errors(ProfileName::XboxOne, ListKind::Graphics, |list| {
             write32(list, 0x100, flush, Flags::NONE);
         });
