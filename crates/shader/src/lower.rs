@@ -38,7 +38,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum BindingRule {
     /// As our DXC command line shifts them: `b` at 0, `t` at 1024, `u` at 2048,
-    /// `s` at 3072; the set is the space. Space 5746 is our prelude's.
+    /// `s` at 3072; the set is the space. Space 5746 is our prelude's. A binding
+    /// where its class cannot be (the source fixed it) is read as [`Self::Plain`].
     #[default]
     DxcShifts,
     /// Register is binding, space is set; the class follows from the type.

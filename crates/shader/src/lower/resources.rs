@@ -7,7 +7,7 @@ use crate::ir::{
     BinOp, Builtin, Extension, ImageDim, Reg, Resource, ResourceClass, ResourceId, ResourceKind,
     SampledType, UnOp,
 };
-use crate::{ShaderError, ShaderErrorKind};
+use crate::ShaderError;
 use spirv::{BuiltIn, Dim, ImageFormat, StorageClass};
 use wavefence_base::TexelFormat;
 
@@ -205,40 +205,31 @@ impl Lower<'_, '_> {
                 | ResourceKind::TypedBuffer { .. }
                 | ResourceKind::Image { .. }
         );
-        match self.o.bindings {
-            BindingRule::DxcShifts => {
-                let (class, base) = match binding {
-                    0..1024 => (ResourceClass::Cbv, 0),
-                    1024..2048 => (ResourceClass::Srv, 1024),
-                    2048..3072 => (ResourceClass::Uav, 2048),
-                    3072.. => (ResourceClass::Sampler, 3072),
-                };
-                let fits = match class {
-                    ResourceClass::Cbv => kind == ResourceKind::ConstantBuffer,
-                    ResourceClass::Srv | ResourceClass::Uav => storage,
-                    ResourceClass::Sampler => kind == ResourceKind::Sampler,
-                };
-                if !fits {
-                    return Err(ShaderError::new(
-                        ShaderErrorKind::Options,
-                        format!(
-                            "binding {binding} of {name} is not where our DXC flags put it; \
-                             modules made otherwise need the plain binding rule"
-                        ),
-                    ));
-                }
-                Ok((class, binding - base, space))
-            }
-            BindingRule::Plain => {
-                let class = match kind {
-                    ResourceKind::ConstantBuffer => ResourceClass::Cbv,
-                    ResourceKind::Sampler => ResourceClass::Sampler,
-                    _ if self.written(id)? => ResourceClass::Uav,
-                    _ => ResourceClass::Srv,
-                };
-                Ok((class, binding, space))
+        if self.o.bindings == BindingRule::DxcShifts {
+            let (class, base) = match binding {
+                0..1024 => (ResourceClass::Cbv, 0),
+                1024..2048 => (ResourceClass::Srv, 1024),
+                2048..3072 => (ResourceClass::Uav, 2048),
+                3072.. => (ResourceClass::Sampler, 3072),
+            };
+            let fits = match class {
+                ResourceClass::Cbv => kind == ResourceKind::ConstantBuffer,
+                ResourceClass::Srv | ResourceClass::Uav => storage,
+                ResourceClass::Sampler => kind == ResourceKind::Sampler,
+            };
+            // A binding that the source fixes is not shifted; it may be told by
+            // standing where its class does not.
+            if fits {
+                return Ok((class, binding - base, space));
             }
         }
+        let class = match kind {
+            ResourceKind::ConstantBuffer => ResourceClass::Cbv,
+            ResourceKind::Sampler => ResourceClass::Sampler,
+            _ if self.written(id)? => ResourceClass::Uav,
+            _ => ResourceClass::Srv,
+        };
+        Ok((class, binding, space))
     }
 
     /// True for storage that the module may write.
