@@ -2,7 +2,6 @@
 
 use super::ops;
 use super::types::Type;
-use super::value::Value;
 use super::words::Ins;
 use super::{Lower, R};
 use crate::ShaderError;
@@ -18,6 +17,10 @@ impl Lower<'_, '_> {
         if let Some(op) = ops::unary(ins.op) {
             for (&a, &to) in a.iter().zip(types.iter()) {
                 self.operand(ins.op, a)?;
+                let truth = matches!(ins.op, Op::LogicalNot | Op::IsNan | Op::IsInf);
+                if truth != (to == Ty::Bool) {
+                    return Err(ShaderError::invalid("the result has another type"));
+                }
                 out.push(self.b.convert(op, a, to));
             }
         } else if let Some(op) = ops::binary(ins.op) {
@@ -91,12 +94,41 @@ impl Lower<'_, '_> {
                 let out = a.iter().map(|&a| self.b.ter(op, a, offset, count)).collect();
                 self.bind_regs(ins, out)
             }
+            Op::SDot | Op::UDot | Op::SUDot => self.integer_dot(ins, &a),
             _ => {
                 let b = self.regs_n(ins.arg(1)?, a.len())?;
                 self.all_of(Ty::B32, &b)?;
                 self.extended_pair(ins, &a, &b)
             }
         }
+    }
+
+    /// Dot products of integers: of vectors, or of the 4 bytes of a word.
+    fn integer_dot(&mut self, ins: &Ins<'_>, a: &[Reg]) -> R<()> {
+        let b = self.regs_n(ins.arg(1)?, a.len())?;
+        self.all_of(Ty::B32, &b)?;
+        let mut pairs: Vec<(Reg, Reg)> = a.iter().copied().zip(b.iter().copied()).collect();
+        if let [(x, y)] = *pairs {
+            if ins.args.get(2) != Some(&0) {
+                return Err(ShaderError::unsupported("this packing of a dot product"));
+            }
+            let unpack = |signed| {
+                if signed { TerOp::BitfieldSExtract } else { TerOp::BitfieldUExtract }
+            };
+            let (left, right) = (unpack(ins.op != Op::UDot), unpack(ins.op == Op::SDot));
+            let width = self.b.word(8);
+            pairs.clear();
+            for i in 0..4 {
+                let at = self.b.word(8 * i);
+                pairs.push((self.b.ter(left, x, at, width), self.b.ter(right, y, at, width)));
+            }
+        }
+        let mut sum = self.b.word(0);
+        for (x, y) in pairs {
+            let product = self.b.bin(BinOp::IMul, x, y);
+            sum = self.b.bin(BinOp::IAdd, product, sum);
+        }
+        self.bind_regs(ins, vec![sum])
     }
 
     /// Results in a struct: the low words, then the high words (or carries).
@@ -145,8 +177,12 @@ impl Lower<'_, '_> {
         match ins.op {
             Op::CompositeConstruct => {
                 let mut all = Vec::new();
+                let n = self.m.scalars(ins.ty)? as usize;
                 for &part in ins.args {
                     all.extend_from_slice(&self.regs(part)?);
+                    if all.len() > n {
+                        return Err(ShaderError::invalid("more parts than the type has"));
+                    }
                 }
                 self.bind_regs(ins, all)
             }
@@ -169,12 +205,13 @@ impl Lower<'_, '_> {
             Op::VectorShuffle => {
                 let mut pool = self.regs(ins.arg(0)?)?.to_vec();
                 pool.extend_from_slice(&self.regs(ins.arg(1)?)?);
+                let (elem, _) = self.m.components(ins.ty)?;
+                let ty = self.m.scalar(elem)?;
                 let mut out = Vec::new();
                 for &i in ins.rest(2) {
-                    let zero = self.zero(ins.ty)?;
-                    out.push(match (i, zero) {
-                        (u32::MAX, Value::Regs(zero)) => zero[0],
-                        (i, _) => *pool
+                    out.push(match i {
+                        u32::MAX => self.b.pool.constant(ty, 0),
+                        i => *pool
                             .get(i as usize)
                             .ok_or_else(|| ShaderError::invalid("a component out of range"))?,
                     });
@@ -184,7 +221,9 @@ impl Lower<'_, '_> {
             Op::VectorExtractDynamic => {
                 let all = self.regs(ins.arg(0)?)?;
                 let (index, _) = self.known_index(ins.arg(1)?)?;
-                let mut value = self.b.pool.constant(self.b.pool.ty(all[0]), 0);
+                let &first = all.first().ok_or_else(|| ShaderError::invalid("no vector"))?;
+                self.all_of(self.b.pool.ty(first), &all)?;
+                let mut value = self.b.pool.constant(self.b.pool.ty(first), 0);
                 for (k, &part) in all.iter().enumerate() {
                     let k = self.b.word(k as u32);
                     let here = self.b.bin(BinOp::IEq, index, k);

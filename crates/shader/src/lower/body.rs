@@ -88,6 +88,9 @@ impl Lower<'_, '_> {
             | Op::ISubBorrow
             | Op::UMulExtended
             | Op::SMulExtended
+            | Op::SDot
+            | Op::UDot
+            | Op::SUDot
             | Op::BitFieldInsert
             | Op::BitFieldSExtract
             | Op::BitFieldUExtract => self.arithmetic(ins),

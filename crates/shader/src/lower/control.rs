@@ -97,6 +97,7 @@ impl Lower<'_, '_> {
         if function.params.len() != args.len() {
             return Err(invalid("a call with another number of arguments"));
         }
+        self.b.step()?;
         let entry = self.frames.is_empty();
         let call = Call {
             label: self.b.label(),

@@ -14,6 +14,8 @@ use std::rc::Rc;
 const MAX_LDS: u32 = 64 << 10;
 /// The most private memory a lane may use, in bytes.
 const MAX_SCRATCH: u32 = 64 << 10;
+/// Variables start at multiples of this, so that vectors do not straddle.
+const ALIGN: u32 = 16;
 /// A run-time index into this many elements is a chain of selects; above, the
 /// array lives in private memory.
 pub(super) const MAX_CHOICE: u32 = 4;
@@ -69,7 +71,7 @@ impl Lower<'_, '_> {
 
     fn workgroup(&mut self, ty: u32) -> R<Pointer> {
         let bytes = self.m.tight_size(ty)?;
-        let at = self.lds_bytes;
+        let at = self.lds_bytes.next_multiple_of(ALIGN);
         let end = at.checked_add(bytes).filter(|&n| n <= MAX_LDS);
         self.lds_bytes = end.ok_or_else(|| {
             ShaderError::limit(format!("more than {MAX_LDS} bytes of group-shared memory"))
@@ -83,7 +85,7 @@ impl Lower<'_, '_> {
         let scalars = self.m.types.get(&ty).map_or(0, |t| t.scalars);
         if self.dynamic.contains(&id) || scalars > MAX_PROMOTED {
             let bytes = self.m.tight_size(ty)?;
-            let at = self.scratch_bytes;
+            let at = self.scratch_bytes.next_multiple_of(ALIGN);
             let end = at.checked_add(bytes).filter(|&n| n <= MAX_SCRATCH);
             self.scratch_bytes = end.ok_or_else(|| {
                 ShaderError::limit(format!("more than {MAX_SCRATCH} bytes of private memory"))

@@ -3,11 +3,11 @@
 use super::types::{ImageType, Type};
 use super::value::{Element, Memory, Pointer, Root, Sum};
 use super::{BindingRule, Lower, R};
+use crate::ShaderError;
 use crate::ir::{
     BinOp, Builtin, Extension, ImageDim, Reg, Resource, ResourceClass, ResourceId, ResourceKind,
     SampledType, UnOp,
 };
-use crate::ShaderError;
 use spirv::{BuiltIn, Dim, ImageFormat, StorageClass};
 use wavefence_base::TexelFormat;
 

@@ -38,9 +38,10 @@ pub(super) fn run(pool: &Pool, body: Block) -> Block {
         .copies
         .iter()
         .filter(|(_, copy)| {
-            let none = Vec::new();
-            let sets = survey.sets.get(&copy.var).unwrap_or(&none);
-            !sets.iter().any(|&s| s > copy.at && s < copy.last)
+            // Positions are in order.
+            let Some(sets) = survey.sets.get(&copy.var) else { return true };
+            let next = sets.partition_point(|&s| s <= copy.at);
+            sets.get(next).is_none_or(|&s| s >= copy.last)
         })
         .map(|(&reg, copy)| (reg, copy.var))
         .collect();
