@@ -476,6 +476,28 @@ fn the_pfp_reads_indirect_arguments_early_unless_it_is_held() {
 }
 
 #[test]
+fn an_acquire_of_the_pfp_holds_it_from_gfx10_on() {
+    for profile in PROFILES {
+        let mut rig = Rig::new(profile, RunMode::Model);
+        let (args, data) = (rig.buffer("args", 64), rig.buffer("list", 4096));
+        let kernel = rig.load(fake::named("list", [1, 1, 1]));
+        let index = u64::from(sel::base_index::INDIRECT);
+        let pfp = (Field::Engine, u64::from(sel::acquire_engine::PFP));
+        let list = rig
+            .list(GFX)
+            .bind(kernel, [1, 1, 1], data)
+            .packet(Kind::SetBase, &[(Field::BaseIndex, index), (Field::Addr, args.0)])
+            .write(args, &[3, 1, 1])
+            .packet(Kind::AcquireMem, &[pfp])
+            .packet(Kind::DispatchIndirect, &[(Field::Initiator, u64::from(1 | FORCE))]);
+        rig.submit(list);
+        rig.run_idle();
+        let held = rig.generation == Generation::Gfx10_3;
+        assert_eq!(rig.listed(data).len(), if held { 3 } else { 0 }, "{profile}");
+    }
+}
+
+#[test]
 fn dispatches_of_one_queue_overlap_unless_flushed() {
     let ran = |flush: bool| {
         let mut rig = series(RunMode::Model);

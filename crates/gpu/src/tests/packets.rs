@@ -287,6 +287,37 @@ fn cp_dma_runs_beside_what_follows_unless_synchronised() {
 }
 
 #[test]
+fn end_of_pipe_waits_for_cp_dma_only_if_asked() {
+    for wait in [0, 1] {
+        let mut rig = series();
+        let (to, fence) = (rig.buffer("to", 4096), rig.buffer("fence", 64));
+        let dma = [
+            (Field::SrcSel, u64::from(sel::dma_src::DATA)),
+            (Field::DstSel, u64::from(sel::dma_dst::L2)),
+            (Field::Data, 7),
+            (Field::Dst, to.0),
+            (Field::ByteCount, 4),
+        ];
+        let mut list = rig.list(GFX);
+        for _ in 0..20 {
+            list = list.packet(Kind::DmaData, &dma);
+        }
+        let more = [(Field::Addr, fence.0), (Field::Data, 1), (Field::WaitDma, wait)];
+        let list = list.release(data_sel::DATA_32, &more);
+        let submit = rig.submit(list);
+        rig.run_idle();
+        let events = rig.log.events();
+        let at = |f: &dyn Fn(&Event) -> bool| events.iter().rposition(f);
+        let copied = at(&|e| matches!(e, Event::Transfer { .. }));
+        let told = at(&|e| matches!(e, Event::ValueWritten { .. }));
+        let done = at(&|e| matches!(e, Event::SubmitDone { .. }));
+        assert!(wait == 0 || copied < told);
+        // The submission is done only when its copies are.
+        assert!(copied < done && rig.device.submit_done(submit));
+    }
+}
+
+#[test]
 fn dma_queues_copy_fill_write_and_stamp() {
     for profile in PROFILES {
         for mode in MODES {
