@@ -549,27 +549,27 @@ fn end_of_pipe_values_land_after_the_shaders_of_their_queue() {
     }
 }
 
+/// Runs `many` dispatches of `groups` groups, each with an end-of-pipe write.
+fn small_dispatches(mode: RunMode, many: u32, groups: u32) {
+    let mut rig = series(mode);
+    let data = rig.buffer("count", 64);
+    let kernel = rig.load(fake::named("threads", [64, 1, 1]));
+    let bind = rig.list(COMPUTE).bind(kernel, [64, 1, 1], data);
+    rig.submit(bind);
+    let one = rig.list(COMPUTE).dispatch([groups, 1, 1], FORCE).signal(data.offset(8), 5, 4);
+    let words = one.words.repeat(many as usize);
+    for chunk in words.chunks(one.words.len() * 50_000) {
+        let mut part = rig.list(COMPUTE);
+        part.words = chunk.to_vec();
+        rig.submit(part);
+    }
+    rig.run_idle();
+    assert_eq!(rig.u32(data), 64 * many * groups);
+}
+
 #[test]
 fn a_hundred_thousand_small_dispatches() {
-    for mode in [RunMode::Fast { threads: 2 }, RunMode::Model] {
-        let mut rig = series(mode);
-        let data = rig.buffer("count", 64);
-        let kernel = rig.load(fake::named("threads", [64, 1, 1]));
-        let many = if mode == RunMode::Model { 10_000 } else { 100_000 };
-        let mut one = rig.list(COMPUTE).bind(kernel, [64, 1, 1], data);
-        rig.submit(one.clone());
-        one.words.clear();
-        let one = one.dispatch([1, 1, 1], FORCE).signal(data.offset(8), 5, 4);
-        let mut list = rig.list(COMPUTE);
-        for _ in 0..many {
-            list.words.extend(&one.words);
-        }
-        for chunk in list.words.chunks(one.words.len() * 50_000) {
-            let mut part = rig.list(COMPUTE);
-            part.words = chunk.to_vec();
-            rig.submit(part);
-        }
-        rig.run_idle();
-        assert_eq!(rig.u32(data), 64 * many);
-    }
+    small_dispatches(RunMode::Fast { threads: 2 }, 100_000, 1);
+    small_dispatches(RunMode::Fast { threads: 3 }, 20_000, 8);
+    small_dispatches(RunMode::Model, 10_000, 1);
 }
