@@ -189,6 +189,7 @@ impl Pool {
                 }
             }
         }
+        worker.settle();
         let mut state = self.lock();
         state.faults.append(&mut worker.faults);
         let Some(at) = state.active.iter().position(|a| a.dispatch.id == dispatch.id) else {

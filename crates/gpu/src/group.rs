@@ -45,7 +45,7 @@ pub(crate) struct Worker {
     waves: BTreeMap<(u32, bool), Vec<Box<dyn Wave>>>,
     lds: Vec<Vec<u32>>,
     slots: Vec<Vec<Slot>>,
-    /// Instructions and waves' slices of this visit.
+    /// Instructions and waves' slices since they were last settled.
     spent: u64,
     ticks: u64,
     /// Faults of the groups run since they were last taken.
@@ -65,6 +65,13 @@ impl Worker {
             ticks: 0,
             faults: Vec::new(),
         }
+    }
+
+    /// Adds what was run to the counters that all threads share; not done wave
+    /// by wave, as threads would fight for them.
+    pub(crate) fn settle(&mut self) {
+        self.shared.spend(std::mem::take(&mut self.spent));
+        self.shared.clock.advance(std::mem::take(&mut self.ticks));
     }
 
     fn pool(&mut self, dispatch: &Dispatch) -> &mut Vec<Box<dyn Wave>> {
@@ -160,14 +167,6 @@ impl Group {
     /// Lets every wave that can run take up to `budget` instructions, up to
     /// `rounds` times while barriers and ordered turns alone stop them.
     pub(crate) fn run(&mut self, worker: &mut Worker, budget: u64, rounds: u32) -> Progress {
-        let progress = self.run_rounds(worker, budget, rounds);
-        // Shared counters are touched once per visit, not once per wave.
-        worker.shared.spend(std::mem::take(&mut worker.spent));
-        worker.shared.clock.advance(std::mem::take(&mut worker.ticks));
-        progress
-    }
-
-    fn run_rounds(&mut self, worker: &mut Worker, budget: u64, rounds: u32) -> Progress {
         let mut ran = false;
         for _ in 0..rounds {
             let (mut moved, mut cut) = (false, false);

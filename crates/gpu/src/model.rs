@@ -64,7 +64,9 @@ impl ModelWork {
         let mut ended = Vec::new();
         let mut index = 0;
         while index < self.resident.len() {
-            match self.resident[index].run(&mut self.worker, SLICE, 1) {
+            let progress = self.resident[index].run(&mut self.worker, SLICE, 1);
+            self.worker.settle();
+            match progress {
                 Progress::Ran => moved = true,
                 Progress::Stuck => {}
                 Progress::Ended => {
