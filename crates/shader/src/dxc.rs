@@ -11,6 +11,7 @@
 //! No `unsafe` here: `hassle-rs` holds all of it, in the child.
 
 pub(crate) mod args;
+pub(crate) mod attributes;
 mod child;
 pub(crate) mod diagnostics;
 mod find;

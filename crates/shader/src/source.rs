@@ -300,6 +300,10 @@ pub fn load_kernel(
     let mut kernel = match lower::kernel(&compiled.words, &lower) {
         Ok(kernel) => kernel,
         Err(mut error) => {
+            if source.language == Language::Hlsl && error.kind == ShaderErrorKind::Invalid {
+                error.kind = ShaderErrorKind::Tool;
+                error.what = format!("DXC wrote SPIR-V that breaks its rules: {}", error.what);
+            }
             for file in &compiled.files {
                 let alias = file.debug_name.as_deref().zip(error.line.as_deref());
                 let rest = alias.and_then(|(alias, line)| line.strip_prefix(alias));

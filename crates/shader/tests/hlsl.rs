@@ -367,3 +367,17 @@ fn dxc_modules_survive_disassembly_and_assembly() {
         assert_eq!(again[5..], module.assemble()[5..]);
     }
 }
+
+#[test]
+fn registers_win_over_vulkan_bindings() {
+    let done = hlsl(
+        "[[vk::binding(5, 3)]] RWByteAddressBuffer o : register(u1);\n\
+         [[vk::binding(6)]] ByteAddressBuffer i;\n\
+         [numthreads(1, 1, 1)] void main() { o.Store(0, i.Load(0)); }",
+    )
+    .unwrap();
+    let module = rspirv::dr::load_words(&done.words).unwrap();
+    assert_eq!(decoration(&module, "o", Decoration::Binding), 2049);
+    assert_eq!(decoration(&module, "o", Decoration::DescriptorSet), 0);
+    assert_eq!(decoration(&module, "i", Decoration::Binding), 1024);
+}

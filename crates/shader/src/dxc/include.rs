@@ -1,5 +1,6 @@
 //! Serves `#include` inside the child: from the allowed folders only, bounded.
 
+use super::attributes::without_bindings;
 use super::protocol::{Included, Refused};
 use crate::source::read::{ReadProblem, read_bounded, text_of};
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ impl Includes {
 
     fn load(&mut self, asked: &str) -> Option<String> {
         if let Some(file) = self.included.iter().find(|f| f.asked == asked) {
-            return Some(file.text.clone());
+            return Some(without_bindings(&file.text));
         }
         if self.dir.as_os_str().is_empty() && Path::new(asked).is_relative() {
             return self.refuse(asked, "the source has no folder to include from".into());
@@ -66,8 +67,9 @@ impl Includes {
         match text_of(bytes) {
             Ok(text) => {
                 let path = real.to_string_lossy().into_owned();
-                self.included.push(Included { asked: asked.into(), path, text: text.clone() });
-                Some(text)
+                let served = without_bindings(&text);
+                self.included.push(Included { asked: asked.into(), path, text });
+                Some(served)
             }
             Err(problem) => self.refuse(asked, format!("{}: {problem}", real.display())),
         }

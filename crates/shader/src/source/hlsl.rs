@@ -3,6 +3,7 @@
 use super::facts::{self, MARKER_FILE, WAVE32_MACRO};
 use super::{CompileOptions, Compiled, Diagnostic, Severity, Source, SourceFile};
 use crate::dxc::args::{self, UserArgs};
+use crate::dxc::attributes;
 use crate::dxc::helper::{self, Failure};
 use crate::dxc::protocol::{Included, Op, Request, Response, Status};
 use crate::dxc::{diagnostics, find_helper, find_library};
@@ -38,6 +39,7 @@ pub(super) fn compile(
     check_names(&entry, &target)?;
     let mut job = Job::new(source, text, options, &user, &entry, &target)?;
 
+    let text = attributes::without_bindings(text);
     let common = job.request.args.clone();
     job.request.args.extend(["-T".into(), target.clone()]);
     let pre = job.run(Op::Preprocess, facts::marked(&format!("{}{text}", job.first_line())))?;
