@@ -3,10 +3,10 @@
 Usage: lavapipe.py SPIRV_FOLDER RESULT.json
 
 SPIRV_FOLDER holds one NAME.spv per kernel as Wavefence's own front end makes it
-(`cargo run --release -p wavefence-bench -- --emit-spirv SPIRV_FOLDER`). Two
-things are changed before the driver sees a module: UAV bindings lose Wavefence's
-shift of 2048, and GroupNonUniformPartitionedNV, which DXC declares and does not
-use, is dropped (lavapipe refuses it).
+(`cargo run --release -p wavefence-bench -- --emit-spirv SPIRV_FOLDER`); its
+binding shifts are the ones compushady expects. One thing is changed before the
+driver sees a module: GroupNonUniformPartitionedNV, which DXC declares and does
+not use, is dropped (lavapipe refuses it).
 
 Needs: mesa-vulkan-drivers (Debian), compushady-lrtu and numpy (PyPI).
 Every result is checked; a wrong one ends the run.
@@ -19,9 +19,8 @@ import compushady
 import numpy as np
 from compushady import HEAP_DEFAULT, HEAP_READBACK, HEAP_UPLOAD, Buffer, Compute
 
-UAV_SHIFT = 2048
-OP_EXTENSION, OP_CAPABILITY, OP_DECORATE = 10, 17, 71
-DECORATION_BINDING, CAPABILITY_PARTITIONED = 33, 5297
+OP_EXTENSION, OP_CAPABILITY = 10, 17
+CAPABILITY_PARTITIONED = 5297
 
 
 def for_vulkan(path):
@@ -35,8 +34,6 @@ def for_vulkan(path):
             continue
         if op == OP_EXTENSION and b"partitioned" in np.array(inst[1:], np.uint32).tobytes():
             continue
-        if op == OP_DECORATE and inst[2] == DECORATION_BINDING and inst[3] >= UAV_SHIFT:
-            inst[3] -= UAV_SHIFT
         out += inst
     return np.array(out, np.uint32).tobytes()
 
