@@ -448,7 +448,7 @@ impl Device {
         let layout = list.encoder.layout();
         let base = self.own_memory(&format!("command list \"{}\"", list.name()), layout.total)?;
         self.write(base, &list.encoder.place(base))?;
-        let placed = Placed::list(list, layout.packets);
+        let placed = Placed::list(list);
         self.placed.insert(base.0, placed);
         self.by_list.insert(key, base);
         Ok(base)

@@ -1,7 +1,7 @@
 //! Fences: signals and waits of queues and of the host.
 
 use crate::device::{Device, call_error};
-use crate::encode::{Encoder, Stamp, WaitArgs};
+use crate::encode::{Caches, Encoder, Stamp, WaitArgs};
 use crate::enums::{D3D12_COMPARISON_FUNC, D3D12XBOX_FLUSH};
 use crate::error::Error;
 use crate::list::{ListKind, flush_sync};
@@ -57,13 +57,12 @@ impl Device {
         self.mine(fence.device, call, fence.name())?;
         let kind = queue.list_kind();
         let mut encoder = Encoder::new(self.profile.generation.value, kind.ring());
-        let sync = flush_sync(flags, kind, None);
-        if kind != ListKind::Dma {
-            encoder.sync(&sync);
+        if kind == ListKind::Dma {
+            encoder.bottom_write(fence.address, Stamp::Value64(value), Caches::default(), true);
+        } else {
+            // With confirmation: a fence orders memory.
+            encoder.sync_and_signal(&flush_sync(flags, kind, None), fence.address, value);
         }
-        let stamp = Stamp::Value64(value);
-        // With confirmation: a fence orders memory.
-        encoder.bottom_write(fence.address, stamp, sync.bottom, true);
         let text = format!("queue \"{}\" {call}(\"{}\", {value})", queue.name(), fence.name());
         self.submit_own(queue, &encoder, call, text)
     }

@@ -18,14 +18,25 @@ pub(crate) struct Placed {
 }
 
 enum PlacedKind {
-    List { name: Arc<str>, calls: Arc<[Call]> },
-    Queue { queue: String, call: &'static str, text: String },
+    List {
+        name: Arc<str>,
+        calls: Arc<[Call]>,
+        /// Where branches start, and the dword of the list that each belongs to.
+        owners: Vec<(u32, u32)>,
+    },
+    Queue {
+        queue: String,
+        call: &'static str,
+        text: String,
+    },
 }
 
 impl Placed {
-    pub(crate) fn list(list: &CommandList, bytes: u64) -> Self {
+    pub(crate) fn list(list: &CommandList) -> Self {
         let calls = list.calls.as_slice().into();
-        Self { bytes, kind: PlacedKind::List { name: list.name.clone(), calls } }
+        let kind =
+            PlacedKind::List { name: list.name.clone(), calls, owners: list.encoder.owners() };
+        Self { bytes: list.encoder.layout().code, kind }
     }
 
     pub(crate) fn queue_call(queue: &str, call: &'static str, text: String, bytes: u64) -> Self {
@@ -41,7 +52,9 @@ impl Placed {
                 markers: Vec::new(),
                 text: text.clone(),
             }),
-            PlacedKind::List { name, calls } => {
+            PlacedKind::List { name, calls, owners } => {
+                let branch = owners.partition_point(|&(start, _)| start <= word);
+                let word = owners[..branch].last().map_or(word, |&(_, owner)| owner);
                 let call = CommandList::call_at(calls, word)?;
                 Some(CallRef {
                     list: name.to_string(),

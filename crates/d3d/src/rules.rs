@@ -75,7 +75,6 @@ rules! {
     1056 DISPATCH_THREADS "dispatch-threads": "A thread group has at most 1024 threads and the group-shared memory that the profile has.", "Direct3D 12, D3D12_CS_THREAD_GROUP_MAX_THREADS_PER_GROUP; hardware/caches.md 4";
     1057 DISPATCH_VOLATILE "dispatch-volatile": "Nothing is marked volatile on the Xbox One family: the volatile flags of DispatchX do nothing there.", "seed 000, TEXTURE_L2_VOLATILE; seed 003";
     1058 INDIRECT_ALIGNMENT "indirect-alignment": "Indirect arguments and counts are read at 4-byte aligned addresses; a stride is a multiple of 4 and at least 12.", "Direct3D 12, ExecuteIndirect";
-    1059 INDIRECT_COUNT "indirect-count": "A count buffer is supported with MaxCommandCount 1 only.", "hardware/pm4.md 1.4 COND_EXEC";
 
     // Copies and fills.
     1060 COPY_RANGE "copy-range": "A copy or fill stays within its resources.", "Direct3D 12, CopyBufferRegion";

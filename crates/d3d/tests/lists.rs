@@ -163,6 +163,57 @@ fn indirect_dispatches_read_their_counts() {
     }
 }
 
+/// A count in memory says how many of the records run; above the maximum, all.
+#[test]
+fn a_count_in_memory_says_how_many_run() {
+    for profile in PROFILES {
+        for mode in MODES {
+            for kind in [ListKind::Graphics, ListKind::Compute] {
+                for (count, expected) in [(0, 0), (1, 1), (2, 11), (3, 111), (0xFFFF_FFFF, 111)] {
+                    let mut device = device(profile, mode);
+                    let p = device.create_pipeline("count", count_kernel([1, 1, 1])).unwrap();
+                    let out = device.create_buffer("out", 64).unwrap();
+                    let args = device.create_buffer("args", 40).unwrap();
+                    let words = [1, 1, 1, 10, 1, 1, 10, 10, 1, count];
+                    device.write_u32s(args.address(), &words).unwrap();
+                    run(&mut device, kind, |l| {
+                        l.set_pipeline_state(&p).set_uav(0, 0, out.raw_view());
+                        // The count is the last dword of its allocation.
+                        let count = CountBuffer { buffer: &args, offset: 36 };
+                        l.execute_indirect(CommandSignature::default(), 3, &args, 0, Some(count));
+                    });
+                    let found = device.read_u32s(out.address(), 1).unwrap();
+                    assert_eq!(found, [expected], "{profile} {kind}");
+                }
+            }
+        }
+    }
+}
+
+/// A fault in a record that only a count lets run leads back to the call.
+#[test]
+fn a_counted_dispatch_keeps_its_call() {
+    let mut device = model(ProfileName::SeriesX);
+    let p = device.create_pipeline("Writer", store_kernel(1, 1)).unwrap();
+    let desc = AllocationDesc { gpu_access: GpuAccess::ReadOnly, ..AllocationDesc::new("ro", 64) };
+    let out = device.allocate(desc).unwrap().buffer("ro", 0, 64).unwrap();
+    let args = device.create_buffer("args", 64).unwrap();
+    device.write_u32s(args.address(), &[1, 1, 1, 1, 1, 1, 2]).unwrap();
+    let queue = device.compute_queue(0, 0).unwrap();
+    let mut list = device.create_command_list("Culled", ListKind::Compute);
+    list.set_pipeline_state(&p).set_uav(0, 0, out.raw_view()).set_marker(0, "here");
+    let count = CountBuffer { buffer: &args, offset: 24 };
+    list.execute_indirect(CommandSignature::default(), 2, &args, 0, Some(count));
+    list.close().unwrap();
+    assert_eq!(list.branches().map(<[u32]>::len).collect::<Vec<_>>(), [4, 4]);
+    device.execute_command_lists(&queue, &[&list]).unwrap();
+    let report = device.run();
+    assert_eq!(report.faults.len(), 2, "{report:?}");
+    for fault in &report.faults {
+        assert!(fault.to_string().contains("list \"Culled\" #3 ExecuteIndirect"), "{fault}");
+    }
+}
+
 #[test]
 fn a_count_of_zero_skips_the_command() {
     for profile in PROFILES {

@@ -556,7 +556,6 @@ static CASES: &[Case] = &[
         },
     ),
     case(&rules::INDIRECT_ALIGNMENT, || indirect(2, 12, 1, false), || indirect(4, 12, 1, false)),
-    case(&rules::INDIRECT_COUNT, || indirect(0, 12, 2, true), || indirect(0, 12, 1, true)),
     case(
         &rules::COPY_RANGE,
         || {

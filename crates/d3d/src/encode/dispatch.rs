@@ -2,7 +2,7 @@
 
 use super::{Encoder, Own};
 use wavefence_base::{Generation, GpuAddress};
-use wavefence_pm4::{Field, Kind, Ring, reg, sel};
+use wavefence_pm4::{Field, Kind, Ring, function, reg, sel};
 
 /// What a dispatch packet says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,18 +118,51 @@ impl Encoder {
         self.build(kind, fields, &[], true)
     }
 
-    /// Starts a part that runs only if the dword at `address` is not 0; give the
-    /// result to [`Encoder::end_condition`].
-    pub(crate) fn begin_condition(&mut self, address: GpuAddress) -> u32 {
-        let at = self.packet(Kind::CondExec, &[(Field::Addr, address.0)]);
-        self.conditional = true;
-        at
-    }
-
-    /// Ends the part. COND_EXEC counts to 2^14 - 1 dwords.
-    pub(crate) fn end_condition(&mut self, begin: u32) {
-        self.conditional = false;
-        let inside = self.position() - begin - 5;
-        self.words[begin as usize + 4] = inside & 0x3FFF;
+    /// Up to `max` indirect dispatches, as many as the dword at `count` says: each in
+    /// a command buffer of its own that runs if the count is above its number.
+    pub(crate) fn counted_dispatches(
+        &mut self,
+        first: GpuAddress,
+        stride: u64,
+        max: u32,
+        count: GpuAddress,
+        initiator: u32,
+    ) {
+        // The comparison reads 64 bits, so the count is widened first, by the engine
+        // that compares.
+        let wide = self.scratch_offset(8, 8);
+        let engine = match self.ring {
+            Ring::Graphics => sel::engine::PFP,
+            Ring::Compute | Ring::Sdma => sel::engine::ME,
+        };
+        let at = self.packet(
+            Kind::CopyData,
+            &[
+                (Field::SrcSel, u64::from(sel::copy_src::MEMORY)),
+                (Field::DstSel, u64::from(sel::copy_dst::MEMORY)),
+                (Field::CountSel, u64::from(sel::copy_count::DWORD)),
+                (Field::WrConfirm, 1),
+                (Field::Engine, u64::from(engine)),
+                (Field::Src, count.0),
+            ],
+        );
+        self.patch(at + 4, Own::Scratch(wide));
+        for i in 0..max {
+            let args = DispatchArgs::Indirect(first.offset(u64::from(i) * stride));
+            let (branch, dwords) = self.branch(|e| e.dispatch(args, initiator));
+            let at = self.build_sized(
+                Kind::CondIndirectBuffer,
+                14,
+                &[
+                    (Field::Mode, u64::from(sel::cond_mode::IF)),
+                    (Field::Function, u64::from(function::GREATER)),
+                    (Field::Mask, u64::MAX),
+                    (Field::Reference, u64::from(i)),
+                    (Field::IbSize, u64::from(dwords)),
+                ],
+            );
+            self.patch(at + 2, Own::Scratch(wide));
+            self.patch(at + 8, branch);
+        }
     }
 }

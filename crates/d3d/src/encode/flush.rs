@@ -1,7 +1,7 @@
 //! Waits for shaders, cache actions and the prefetch parser.
 
 use super::{Encoder, Own};
-use wavefence_base::{Generation, GpuRange};
+use wavefence_base::{Generation, GpuAddress, GpuRange};
 use wavefence_pm4::{Field, Kind, Ring, coher, data_sel, events, function, gcr, int_sel, sel};
 
 /// Cache actions, in neutral words.
@@ -57,6 +57,24 @@ const POLL_INTERVAL: u64 = 10;
 impl Encoder {
     /// Emits what `sync` asks for and nothing else.
     pub(crate) fn sync(&mut self, sync: &Sync) {
+        self.waits(sync);
+        if sync.bottom.any() || sync.color_data || sync.depth_data {
+            self.release_and_wait(sync);
+        }
+        self.top(sync);
+    }
+
+    /// As [`Encoder::sync`], but the end-of-pipe half writes `value`, confirmed, and
+    /// the queue does not wait for it.
+    pub(crate) fn sync_and_signal(&mut self, sync: &Sync, address: GpuAddress, value: u64) {
+        self.waits(sync);
+        let (event, target) = (end_event(sync), Target::At(address));
+        self.end_of_pipe(event, sync.bottom, data_sel::DATA_64, true, target, value);
+        self.top(sync);
+    }
+
+    /// Metadata flushes and waits for shaders.
+    fn waits(&mut self, sync: &Sync) {
         if sync.color_meta {
             self.event(events::FLUSH_AND_INV_CB_META, 0);
         }
@@ -73,17 +91,16 @@ impl Encoder {
         if sync.idle || sync.cs {
             self.event(events::CS_PARTIAL_FLUSH, events::index::PARTIAL_FLUSH);
         }
-        if sync.bottom.any() || sync.color_data || sync.depth_data {
-            self.release_and_wait(sync);
-        }
-        // In the ME: the PFP's own acquire would not wait for the waits above on
-        // GFX7 and GFX8.
+    }
+
+    /// The acquire, in the ME: the PFP's own would not wait for the waits before it
+    /// on GFX7 and GFX8. Then the PFP, which must be the last packet of a barrier, or
+    /// it would run on before the ME's waits are done (`hardware/pm4.md` section 6).
+    fn top(&mut self, sync: &Sync) {
         if sync.top.any() {
             self.acquire(sync.top, sync.range);
         }
-        // The last packet of a barrier, or the PFP would run on before the ME's
-        // waits are done (`hardware/pm4.md` section 6).
-        if graphics && (sync.pfp || sync.idle) {
+        if self.ring == Ring::Graphics && (sync.pfp || sync.idle) {
             self.packet(Kind::PfpSyncMe, &[]);
         }
     }
@@ -99,12 +116,7 @@ impl Encoder {
     /// ME goes on when the actions are done. The word is cleared first, so that a
     /// list can be executed again.
     fn release_and_wait(&mut self, sync: &Sync) {
-        let event = match (sync.color_data, sync.depth_data) {
-            (false, false) => events::BOTTOM_OF_PIPE_TS,
-            (true, false) => events::FLUSH_AND_INV_CB_DATA_TS,
-            (false, true) => events::FLUSH_AND_INV_DB_DATA_TS,
-            (true, true) => events::CACHE_FLUSH_AND_INV_TS_EVENT,
-        };
+        let event = end_event(sync);
         let word = self.scratch(4, 4);
         let at = self.packet_with_body(
             Kind::WriteData,
@@ -284,9 +296,19 @@ impl Encoder {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     /// An address the caller gave.
-    At(wavefence_base::GpuAddress),
+    At(GpuAddress),
     /// A scratch word of the list.
     Own(Own),
+}
+
+/// The end-of-pipe event that flushes what is asked for.
+fn end_event(sync: &Sync) -> u8 {
+    match (sync.color_data, sync.depth_data) {
+        (false, false) => events::BOTTOM_OF_PIPE_TS,
+        (true, false) => events::FLUSH_AND_INV_CB_DATA_TS,
+        (false, true) => events::FLUSH_AND_INV_DB_DATA_TS,
+        (true, true) => events::CACHE_FLUSH_AND_INV_TS_EVENT,
+    }
 }
 
 fn confirmation(confirm: bool) -> u8 {

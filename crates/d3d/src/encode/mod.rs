@@ -31,12 +31,16 @@ pub(crate) enum Own {
     Table(u32),
     /// A byte offset into the list's scratch words.
     Scratch(u32),
+    /// A byte offset into the command buffers that packets of the list may run.
+    Branch(u32),
 }
 
 /// Two words that get an address, low half first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Patch {
     word: u32,
+    /// True if the word is one of the branches'.
+    branch: bool,
     target: Own,
 }
 
@@ -51,8 +55,12 @@ pub(crate) struct Encoder {
     patches: Vec<Patch>,
     /// Dwords where the list may be cut into command buffers.
     cuts: Vec<u32>,
-    /// True inside a part that a packet may skip, which must not be cut.
-    conditional: bool,
+    /// Command buffers that packets of the list may run.
+    branches: Vec<u32>,
+    /// Where each branch starts, and the dword of the list it belongs to.
+    branch_starts: Vec<(u32, u32)>,
+    /// True while a branch is recorded.
+    in_branch: bool,
 }
 
 /// Where the parts of a list lie from its base.
@@ -60,6 +68,8 @@ pub(crate) struct Encoder {
 pub(crate) struct Layout {
     /// Bytes of packets, from the base.
     pub(crate) packets: u64,
+    /// The same with the branches behind them.
+    pub(crate) code: u64,
     /// Start of the tables.
     pub(crate) tables: u64,
     /// Start of the scratch words.
@@ -78,7 +88,9 @@ impl Encoder {
             scratch: 0,
             patches: Vec::new(),
             cuts: Vec::new(),
-            conditional: false,
+            branches: Vec::new(),
+            branch_starts: Vec::new(),
+            in_branch: false,
         }
     }
 
@@ -90,6 +102,14 @@ impl Encoder {
     /// The words so far, own addresses still 0.
     pub(crate) fn words(&self) -> &[u32] {
         &self.words
+    }
+
+    /// The command buffers that packets of the list may run, in order.
+    pub(crate) fn branches(&self) -> impl Iterator<Item = &[u32]> {
+        let ends = self.branch_starts.iter().skip(1).map(|&(start, _)| start);
+        let ends = ends.chain([self.branches.len() as u32]);
+        let starts = self.branch_starts.iter().map(|&(start, _)| start);
+        starts.zip(ends).map(|(start, end)| &self.branches[start as usize..end as usize])
     }
 
     fn gfx10(&self) -> bool {
@@ -120,11 +140,23 @@ impl Encoder {
         at
     }
 
+    /// As [`Encoder::packet`], for packets told apart by their length.
+    fn build_sized(&mut self, kind: Kind, dwords: usize, fields: &[(Field, u64)]) -> u32 {
+        let mut builder = Packet::build_sized(kind, self.generation, self.ring, dwords);
+        for &(field, value) in fields {
+            builder = builder.set(field, value);
+        }
+        self.cut_if_long();
+        let at = self.position();
+        self.words.extend(builder.encode());
+        at
+    }
+
     /// Notes a place to cut when enough was recorded since the last one: a command
     /// buffer has at most 2^20 - 1 dwords.
     fn cut_if_long(&mut self) {
         let last = self.cuts.last().copied().unwrap_or(0);
-        if self.conditional || self.position() - last < CUT_DWORDS {
+        if self.in_branch || self.position() - last < CUT_DWORDS {
             return;
         }
         // A DMA engine's command buffers start at multiples of 32 bytes.
@@ -152,7 +184,30 @@ impl Encoder {
 
     /// Marks the words `at` and `at + 1` as an address of the list's own.
     fn patch(&mut self, at: u32, target: Own) {
-        self.patches.push(Patch { word: at, target });
+        let start = if self.in_branch { self.branches.len() as u32 } else { 0 };
+        self.patches.push(Patch { word: start + at, branch: self.in_branch, target });
+    }
+
+    /// Records a command buffer of its own for a packet to run; gives its place and
+    /// its dwords.
+    fn branch(&mut self, record: impl FnOnce(&mut Self)) -> (Own, u32) {
+        let owner = self.position();
+        let outer = std::mem::take(&mut self.words);
+        self.in_branch = true;
+        record(self);
+        self.in_branch = false;
+        let inner = std::mem::replace(&mut self.words, outer);
+        let start = self.branches.len() as u32;
+        self.branch_starts.push((start, owner));
+        self.branches.extend(&inner);
+        (Own::Branch(start * 4), inner.len() as u32)
+    }
+
+    /// The dword of the list that a dword belongs to, counted from the list's base:
+    /// itself, or for a dword of a branch the packet that may run it.
+    pub(crate) fn owners(&self) -> Vec<(u32, u32)> {
+        let packets = self.words.len() as u32;
+        self.branch_starts.iter().map(|&(start, owner)| (packets + start, owner)).collect()
     }
 
     /// Reserves `bytes` of scratch, aligned to `align` (a power of two).
@@ -185,22 +240,26 @@ impl Encoder {
     /// Where the parts will lie.
     pub(crate) fn layout(&self) -> Layout {
         let packets = self.words.len() as u64 * 4;
-        let tables = packets.next_multiple_of(ALIGNMENT);
+        let code = packets + self.branches.len() as u64 * 4;
+        let tables = code.next_multiple_of(ALIGNMENT);
         let scratch = (tables + self.tables.len() as u64).next_multiple_of(ALIGNMENT);
         let total = (scratch + u64::from(self.scratch)).next_multiple_of(ALIGNMENT);
-        Layout { packets, tables, scratch, total: total.max(ALIGNMENT) }
+        Layout { packets, code, tables, scratch, total: total.max(ALIGNMENT) }
     }
 
     /// Every byte of the list placed at `base`; scratch words are 0.
     pub(crate) fn place(&self, base: GpuAddress) -> Vec<u8> {
         let layout = self.layout();
         let mut words = self.words.clone();
+        words.extend(&self.branches);
         for patch in &self.patches {
             let address = match patch.target {
                 Own::Table(offset) => base.offset(layout.tables + u64::from(offset)),
                 Own::Scratch(offset) => base.offset(layout.scratch + u64::from(offset)),
+                Own::Branch(offset) => base.offset(layout.packets + u64::from(offset)),
             };
-            let at = patch.word as usize;
+            let start = if patch.branch { self.words.len() } else { 0 };
+            let at = start + patch.word as usize;
             words[at] |= address.lo();
             words[at + 1] |= address.hi();
         }

@@ -105,14 +105,18 @@ impl CommandList {
         }
         self.emit_state();
         self.emit_threads(None);
-        let condition =
-            count.map(|n| self.encoder.begin_condition(n.buffer.address().offset(n.offset)));
-        for i in 0..u64::from(max_command_count) {
-            let args = DispatchArgs::Indirect(first.offset(i * stride));
-            self.encoder.dispatch(args, initiator_bits(flags, false));
-        }
-        if let Some(begin) = condition {
-            self.encoder.end_condition(begin);
+        let initiator = initiator_bits(flags, false);
+        match count {
+            Some(CountBuffer { buffer, offset }) => {
+                let count = buffer.address().offset(offset);
+                self.encoder.counted_dispatches(first, stride, max_command_count, count, initiator);
+            }
+            None => {
+                for i in 0..u64::from(max_command_count) {
+                    let args = DispatchArgs::Indirect(first.offset(i * stride));
+                    self.encoder.dispatch(args, initiator);
+                }
+            }
         }
         self
     }
@@ -360,11 +364,6 @@ impl CommandList {
         if !aligned || count.offset.checked_add(4).is_none_or(|end| end > count.buffer.bytes()) {
             let message = "must name an aligned dword of the count buffer";
             c.error(&rules::INDIRECT_ALIGNMENT, "CountBufferOffset", count.offset, message);
-        }
-        if max > 1 {
-            let message = "with a count buffer must be 1 in this version; record one call for \
-                           each command, or leave the count out";
-            c.error(&rules::INDIRECT_COUNT, "MaxCommandCount", max, message);
         }
     }
 

@@ -235,6 +235,12 @@ impl CommandList {
         self.encoder.words()
     }
 
+    /// Command buffers that packets of the list may run (`ExecuteIndirect` with a
+    /// count), in the order of the packets.
+    pub fn branches(&self) -> impl Iterator<Item = &[u32]> {
+        self.encoder.branches()
+    }
+
     /// Ends recording.
     ///
     /// # Errors
