@@ -221,6 +221,10 @@ impl Core {
     /// Turns what a wave did wrong into faults.
     pub(crate) fn wave_faults(&mut self, faults: Vec<WaveFault>) {
         for fault in faults {
+            if let WaveTrouble::Refused(limit) = fault.what {
+                self.limit(limit);
+                continue;
+            }
             let fault = self.wave_fault(&fault);
             self.fault(fault);
         }
@@ -234,6 +238,7 @@ impl Core {
                 (m.loc, m.lanes.lowest(), Some(m.address), u64::from(m.bytes), m.count)
             }
             WaveTrouble::Barrier { loc, .. } => (*loc, None, None, 0, 1),
+            WaveTrouble::Refused(_) => (0, None, None, 0, 1),
         };
         let line = kernel.line(Loc(loc));
         let place = Place {
@@ -269,6 +274,7 @@ impl Core {
                  every thread of a group must reach a group barrier",
                 fault.group, kernel.entry
             ),
+            WaveTrouble::Refused(limit) => limit.what.clone(),
         };
         Fault { kind: fault.what.kind(), place, address, bytes, count, detail }
     }

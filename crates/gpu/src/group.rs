@@ -7,7 +7,7 @@ use crate::mem::WavePort;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use wavefence_base::{FaultKind, WaveSize};
+use wavefence_base::{FaultKind, Limit, WaveSize};
 use wavefence_memory::{AccessErrorKind, MissOp, MissRecord};
 use wavefence_shader::ir::AtomicOp;
 use wavefence_wave::exec::{Env, Launch, Services, Stop, Wave};
@@ -36,6 +36,8 @@ pub(crate) enum WaveTrouble {
         /// True if lanes of one wave parted, false if other waves had ended.
         lanes: bool,
     },
+    /// Something that the executor does not have; the wave ended there.
+    Refused(Limit),
 }
 
 /// What one host thread needs to run groups; re-used from group to group.
@@ -228,7 +230,14 @@ impl Group {
         worker.collect_misses(&dispatch, self.id, index as u32);
         let moved = used > 0 || operations > 0;
         match stop {
-            Stop::End => slot.at = At::Ended,
+            Stop::End => {
+                slot.at = At::Ended;
+                if let Some(limit) = slot.wave.refused() {
+                    let what = WaveTrouble::Refused(limit.clone());
+                    let (dispatch, wave) = (dispatch.clone(), index as u32);
+                    worker.faults.push(WaveFault { dispatch, group: self.id, wave, what });
+                }
+            }
             Stop::Barrier { divergent, loc } => {
                 slot.at = At::Barrier { loc };
                 if divergent {
@@ -355,6 +364,8 @@ impl WaveTrouble {
                 MissOp::Store | MissOp::Atomic => FaultKind::WriteUnmapped,
             },
             Self::Barrier { .. } => FaultKind::BarrierDivergence,
+            // Told as a limit, which has no kind of fault.
+            Self::Refused(_) => FaultKind::BadCommand,
         }
     }
 }
