@@ -3,7 +3,7 @@
 //! - `uniform`: which registers hold one value for all active lanes, and which
 //!   constructs part lanes.
 //! - `flatten`: the tree to a list of nodes with jump targets and mask slots.
-//! - `fuse`: fewer and cheaper lane ops.
+//! - `fuse`: fewer and cheaper lane ops; `pack`: conditions as bits.
 //! - `live`, `alloc`: where each register lies in the file.
 //! - `emit`: nodes to steps; runs of lane ops become one step.
 
@@ -13,6 +13,7 @@ mod emit;
 mod flatten;
 mod fuse;
 mod live;
+mod pack;
 mod uniform;
 
 use crate::simd::{Code, Isa, Loc, Offsets};
@@ -222,9 +223,10 @@ impl Flat {
     /// A [`Limit`] that names the first thing not supported, and its line.
     pub fn new(kernel: &Arc<Kernel>, size: WaveSize, isa: Isa) -> Result<Self, Limit> {
         check::supported(kernel)?;
-        let facts = uniform::analyse(kernel, size);
+        let mut facts = uniform::analyse(kernel, size);
         let mut list = flatten::flatten(kernel, &facts);
         fuse::fuse(kernel, &facts, &mut list);
+        pack::pack(kernel, &list, &mut facts);
         let heads = live::at_heads(kernel);
         let places = alloc::allocate(kernel, size, &facts, &list, &heads);
         emit::emit(kernel, size, isa, list, places)

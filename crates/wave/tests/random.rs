@@ -104,7 +104,18 @@ impl Maker {
     fn condition(&mut self, block: &mut Block, temps: &[Reg]) -> Reg {
         let (x, y) = (self.operand(temps), self.operand(temps));
         let op = self.dice.pick(&[BinOp::ULt, BinOp::IEq, BinOp::SGt, BinOp::FOLt, BinOp::INe]);
-        self.b.bin(block, op, x, y)
+        let a = self.b.bin(block, op, x, y);
+        let dst = self.b.flag();
+        match self.dice.roll(6) {
+            0 => block.push(inst(Inst::Unary { op: UnOp::Not, dst, a })),
+            1 => {
+                let b = self.condition(block, temps);
+                let op = self.dice.pick(&[BinOp::And, BinOp::Or, BinOp::Xor]);
+                block.push(inst(Inst::Binary { op, dst, a, b }));
+            }
+            _ => return a,
+        }
+        dst
     }
 
     /// A way out, if there is one.
@@ -328,6 +339,7 @@ impl Lane<'_> {
 
     fn inst(&mut self, inst: &Inst) {
         let (dst, value) = match inst {
+            Inst::Unary { op: UnOp::Not, dst, a } => (*dst, !self.get(*a)),
             Inst::Unary { op: UnOp::FNeg, dst, a } => (*dst, float::fneg(self.get(*a))),
             Inst::Binary { op, dst, a, b } => (*dst, binary(*op, self.get(*a), self.get(*b))),
             Inst::Ternary { op: TerOp::FFma, dst, a, b, c } => {

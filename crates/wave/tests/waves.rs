@@ -631,3 +631,42 @@ fn wide_values_are_refused_by_name() {
     let limit = Interpreter::new().prepare(&kernel, WaveSize::W64).err().unwrap();
     assert!(limit.what.contains("64-bit") && limit.what.contains("uconvert"), "{}", limit.what);
 }
+
+#[test]
+fn an_image_operation_on_a_buffer_is_refused() {
+    let mut b = Builder::new([32, 1, 1]);
+    let (image, out) = (b.buffer("picture"), b.buffer("out"));
+    b.kernel.resources[0].kind = ResourceKind::Image {
+        dim: ImageDim::D2,
+        arrayed: false,
+        sampled: SampledType::Float,
+        format: None,
+    };
+    let mut body = Vec::new();
+    let i = b.builtin(&mut body, Builtin::ThreadIndex);
+    let dst = vec![b.temp(), b.temp(), b.temp(), b.temp()];
+    body.push(inst(Inst::Image {
+        op: ImageOp::Load { lod: Lod::Zero },
+        dst: dst.clone(),
+        image,
+        sampler: None,
+        coords: vec![i, i],
+        offset: vec![],
+        data: vec![],
+        order: Order::default(),
+    }));
+    b.store(&mut body, Space::Buffer(out), i, dst[0]);
+    let kernel = b.done(body);
+    let mut wave = Interpreter::new().prepare(&kernel, WaveSize::W32).unwrap().new_wave();
+    let (mut memory, dispatch) = one_buffer(4);
+    memory.0.extend_from_within(4..);
+    let launch = Launch { group: [0; 3], threads: [32, 1, 1], wave: 0, ordered_id: None };
+    wave.start(&dispatch, &launch, &mut memory);
+    assert!(wave.refused().is_none());
+    let (port, services, budget) = (&mut memory, &mut Device::default(), &mut 100);
+    assert_eq!(wave.run(&mut Env { port, lds: &mut [], services, budget }), Stop::End);
+    let limit = wave.refused().expect("a limit");
+    assert!(limit.what.contains("picture"), "{}", limit.what);
+    wave.start(&dispatch, &launch, &mut memory);
+    assert!(wave.refused().is_none());
+}

@@ -170,7 +170,7 @@ pub fn allocate(
         if let Some(first) = first {
             number[reg.index()] = number[first.index()];
         } else {
-            number[reg.index()] = pools[usize::from(facts.is_uniform(reg))].take();
+            number[reg.index()] = pools[usize::from(facts.is_small(reg))].take();
             owner.push((which, reg));
         }
     }
@@ -184,7 +184,7 @@ pub fn allocate(
     let per_row = size.lanes() / 8;
     let rows = pools[0].size + 1;
     let loc = |reg: Reg| {
-        let uniform = facts.is_uniform(reg);
+        let uniform = facts.is_small(reg);
         let n = number[reg.index()];
         Loc { at: if uniform { rows * per_row + n } else { (n + 1) * per_row }, uniform }
     };
@@ -272,7 +272,7 @@ fn scan(
         let early = matches!(list.nodes[at], Node::Lane(_));
         let again = |r: &Reg| begins[at].contains(r);
         let free = |r: Reg, pools: &mut [Pool; 2], number: &[u32]| {
-            pools[usize::from(facts.is_uniform(r))].free.push(number[r.index()]);
+            pools[usize::from(facts.is_small(r))].free.push(number[r.index()]);
         };
         if early {
             for &r in ends[at].iter().filter(|r| !again(r)) {
@@ -280,7 +280,7 @@ fn scan(
             }
         }
         for &r in &begins[at] {
-            number[r.index()] = pools[usize::from(facts.is_uniform(r))].take();
+            number[r.index()] = pools[usize::from(facts.is_small(r))].take();
         }
         for &r in ends[at].iter().filter(|r| !early || again(r)) {
             free(r, pools, number);

@@ -88,6 +88,9 @@ pub fn emit(
 fn push(flat: &mut Flat, lane: &Lane) -> Result<(), Limit> {
     let dst = flat.loc(lane.dst);
     let src: Vec<_> = lane.src.iter().map(|&r| flat.loc(r)).collect();
+    if dst.uniform && src.iter().any(|s| !s.uniform) && flat.code.push_test(lane.kind, dst, &src) {
+        return Ok(());
+    }
     let masked = flat.kernel.reg(lane.dst).kind == RegKind::Var && !dst.uniform;
     if flat.code.push(lane.kind, dst, &src, masked, lane.raw) {
         return Ok(());

@@ -21,6 +21,9 @@ pub struct Facts {
     /// Loops, scopes and switches that some lanes leave (or continue) while
     /// others wait inside; they need mask slots.
     pub parting: BTreeSet<Label>,
+    /// By register: a `Bool` kept as one bit per lane, since only branches and
+    /// logic on such registers read it.
+    pub packed: Vec<bool>,
     /// Loops whose `continuing` some lanes wait for.
     pub waiting: BTreeSet<Label>,
 }
@@ -30,6 +33,11 @@ impl Facts {
     pub fn is_uniform(&self, reg: Reg) -> bool {
         self.uniform[reg.index()]
     }
+
+    /// True if `reg` is kept in one chunk.
+    pub fn is_small(&self, reg: Reg) -> bool {
+        self.is_uniform(reg) || self.packed[reg.index()]
+    }
 }
 
 /// Analyses a kernel.
@@ -37,6 +45,7 @@ pub fn analyse(kernel: &Kernel, size: WaveSize) -> Facts {
     let facts = Facts {
         uniform: vec![true; kernel.regs.len()],
         parting: BTreeSet::new(),
+        packed: vec![false; kernel.regs.len()],
         waiting: BTreeSet::new(),
     };
     let mut walk = Walk { kernel, size, facts, frames: Vec::new(), changed: true };

@@ -50,6 +50,11 @@ impl File {
         self.per_row
     }
 
+    /// Where the chunks lie, to read.
+    pub(super) fn base(&self) -> *const Chunk {
+        self.chunks.as_ptr()
+    }
+
     /// Where the chunks lie.
     pub(super) fn pointer(&mut self) -> *mut u8 {
         self.chunks.as_mut_ptr().cast()
@@ -114,10 +119,13 @@ impl File {
         }
     }
 
-    /// Which lanes of a `Bool` register hold.
+    /// Which lanes of a `Bool` register hold. One chunk is packed: lane 0 is the
+    /// lowest bit of the first word; a uniform register looks the same.
+    #[inline]
     pub fn truth(&self, loc: Loc) -> u64 {
         if loc.uniform {
-            return if self.words(loc)[0] == 0 { 0 } else { u64::MAX };
+            let words = self.words(loc);
+            return u64::from(words[1]) << 32 | u64::from(words[0]);
         }
         #[cfg(target_arch = "x86_64")]
         if self.isa.avx2() {

@@ -139,6 +139,29 @@ impl Code {
         true
     }
 
+    /// Adds a comparison whose result is packed: one bit per lane in the first
+    /// two words of the chunk at `dst`, which the file's bitwise ops on one chunk
+    /// and [`File::truth`] take as they are. False if `kind` is no comparison.
+    #[must_use]
+    pub fn push_test(&mut self, kind: LaneKind, dst: Loc, src: &[Loc]) -> bool {
+        let LaneKind::Bin(op) = kind else { return false };
+        let ([a, b], Some(f)) = (src, pick_test(self.isa, op, self.per_row)) else { return false };
+        let size = size_of::<Chunk>() as u32;
+        let extent = |s: &Loc| s.at + if s.uniform { 1 } else { self.per_row };
+        let need = extent(a).max(extent(b)).max(dst.at + 1) as usize;
+        let step = |s: &Loc| if s.uniform { 0 } else { size };
+        self.need = self.need.max(need);
+        self.ops.push(LaneOp {
+            f,
+            dst: dst.at * size,
+            src: [a.at * size, b.at * size, 0],
+            step: [step(a), step(b), 0],
+            chunks: self.per_row as u8,
+            masked: false,
+        });
+        true
+    }
+
     /// Runs ops `first..end` on `file` under `exec` (whose row must be set in
     /// the file if any of them is masked).
     #[inline]
@@ -184,6 +207,44 @@ macro_rules! portable {
 portable!(un_portable, Un, 0 a);
 portable!(bin_portable, Bin, 0 a, 1 b);
 portable!(ter_portable, Ter, 0 a, 1 b, 2 c);
+
+/// Portable driver of packed comparisons.
+unsafe fn test_portable<O: Bin>(op: &LaneOp, regs: *mut u8, _exec: u64) {
+    let mut mask = 0u64;
+    for i in 0..usize::from(op.chunks) {
+        // SAFETY: the ranges were checked when the op was pushed.
+        let [a, b] = [0, 1].map(|k: usize| unsafe {
+            *regs.add(op.src[k] as usize + i * op.step[k] as usize).cast::<[u32; 8]>()
+        });
+        for (l, word) in O::chunk(a, b).into_iter().enumerate() {
+            mask |= u64::from(word >> 31) << (8 * i + l);
+        }
+    }
+    // SAFETY: as above.
+    unsafe { *regs.add(op.dst as usize).cast() = [mask as u32, (mask >> 32) as u32] };
+}
+
+fn test<O: Bin>(isa: Isa, chunks: u32) -> LaneFn {
+    match isa.0 {
+        Kind::Portable => test_portable::<O>,
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx2 if chunks == 4 => x86::test::<O, 4>,
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx2 => x86::test::<O, 8>,
+    }
+}
+
+/// The packed form of a comparison.
+fn pick_test(isa: Isa, op: BinOp, chunks: u32) -> Option<LaneFn> {
+    macro_rules! table {
+        ($($op:ident)*) => {
+            [$((BinOp::$op, test::<lanes::$op> as fn(Isa, u32) -> LaneFn)),*]
+        };
+    }
+    let forms = table!(IEq INe ULt ULe UGt UGe SLt SLe SGt SGe
+        FOEq FONe FOLt FOLe FOGt FOGe FUEq FUNe FULt FULe FUGt FUGe);
+    forms.iter().find(|f| f.0 == op).map(|f| f.1(isa, chunks))
+}
 
 /// `hot` ops have unrolled forms for each size; `cold` ones a loop.
 macro_rules! pickers {

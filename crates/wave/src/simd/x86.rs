@@ -275,6 +275,25 @@ macro_rules! drivers {
     };
 }
 
+/// A comparison of `N` chunks, packed.
+///
+/// # Safety
+/// As the other drivers.
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
+pub unsafe fn test<O: Bin, const N: usize>(op: &LaneOp, regs: *mut u8, _exec: u64) {
+    // SAFETY: as the other drivers.
+    unsafe {
+        let a = regs.add(op.src[0] as usize).cast_const();
+        let b = regs.add(op.src[1] as usize).cast_const();
+        let mut mask = 0;
+        for i in 0..N {
+            let v = O::v(load(a, i, op.step[0]), load(b, i, op.step[1]));
+            mask |= u64::from(_mm256_movemask_ps(f!(v)) as u32) << (8 * i);
+        }
+        *regs.add(op.dst as usize).cast() = [mask as u32, (mask >> 32) as u32];
+    }
+}
+
 drivers!(un, un_any, Un, 0 a);
 drivers!(bin, bin_any, Bin, 0 a, 1 b);
 drivers!(ter, ter_any, Ter, 0 a, 1 b, 2 c);
