@@ -7,6 +7,8 @@
 //! - The exit codes of design 7: 0 clean, 1 findings, 2 bad input or usage, 3
 //!   hang, 4 wrong result, 5 a host limit or something unsupported, 70 our bug.
 //!   A panic is caught and told as 70.
+//!
+//! It knows nothing about packets' meaning, caches or shaders.
 
 mod args;
 mod disasm;

@@ -21,7 +21,7 @@ const LEVELS: &[(&str, u32)] = &[
 ];
 
 /// Path prefixes (under `crates/`) where `unsafe` may stand.
-const UNSAFE: &[&str] = &["memory/src/store", "wave/src/simd/", "shader/src/dxc"];
+const UNSAFE: &[&str] = &["memory/src/store", "wave/src/simd", "shader/src/dxc"];
 
 const FILE_LINES: usize = 800;
 const FUNCTION_LINES: usize = 80;
@@ -137,18 +137,27 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
+/// True if the module doc of `name`, or of the module it is part of, argues why
+/// its code is sound.
+fn is_argued(name: &str, files: &BTreeMap<String, String>) -> bool {
+    let argues = |text: &String| {
+        text.lines().any(|l| l.starts_with("//!") && (has_word(l, "sound") || has_word(l, "Sound")))
+    };
+    let parent = || name.rsplit_once('/').map(|(folder, _)| format!("{folder}.rs"));
+    files.get(name).is_some_and(argues)
+        || parent().is_some_and(|p| files.contains_key(&p) && is_argued(&p, files))
+}
+
 #[test]
 fn unsafe_stands_only_where_it_is_argued() {
-    for (name, text) in sources() {
+    let files: BTreeMap<_, _> = sources().into_iter().collect();
+    for (name, text) in &files {
         let uses = text.lines().any(|l| has_word(code(l), concat!("un", "safe")));
         if !uses || name == "cli/tests/tidy.rs" {
             continue;
         }
         assert!(UNSAFE.iter().any(|p| name.starts_with(p)), "{name} says unsafe");
-        assert!(
-            text.lines().take(40).any(|l| l.starts_with("//!") && has_word(l, "Safety")),
-            "{name} has no `Safety` argument in its module doc"
-        );
+        assert!(is_argued(name, &files), "{name} has no argument why it is sound");
     }
 }
 
@@ -171,12 +180,18 @@ fn long_functions(text: &str) -> Vec<(usize, usize)> {
         let body = line.trim_start();
         let indent = &line[..line.len() - body.len()];
         let head = body.split('(').next().unwrap_or("");
-        if !has_word(head, "fn") || body.starts_with("//") || body.ends_with(';') {
+        // rustfmt ends a head in one of these; text of other languages does not.
+        let opens = body.ends_with('{') || body.ends_with('(') || body.ends_with(['>', ',']);
+        if !has_word(head, "fn") || body.starts_with("//") || !opens {
             continue;
         }
         let close = format!("{indent}}}");
         let end = lines[start..].iter().position(|l| *l == close || l.ends_with(" {}"));
-        if let Some(length) = end.filter(|length| *length > FUNCTION_LINES) {
+        // Golden text stands in the test that checks it.
+        let golden = |length: usize| {
+            lines[start..start + length].iter().any(|l| l.contains("assert_snapshot!"))
+        };
+        if let Some(length) = end.filter(|length| *length > FUNCTION_LINES && !golden(*length)) {
             found.push((start + 1, length));
         }
     }

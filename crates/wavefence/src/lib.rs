@@ -1,5 +1,9 @@
 //! The GPU side of Direct3D for Xbox, in software.
 //!
+//! Rules this crate keeps: it holds no logic, only names; what is here is what a
+//! user may rely on; it pulls in neither a command line nor a compiler back end.
+//! It knows nothing about scenario files and reports.
+//!
 //! Record the command lists that a title records, with the same calls and flags, and
 //! run them on a model of the console's GPU: command processors, asynchronous
 //! compute, DMA engines, values written at the bottom of the pipe and waited for by

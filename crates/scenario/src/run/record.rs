@@ -296,10 +296,7 @@ impl<'a> Args<'a> {
             CallKind::WriteGDSX => {
                 self.run(list, |a, l| Ok(l.write_gds_x(a.number("Offset")?, &a.numbers("Data")?)))
             }
-            CallKind::ReadGDSX => self.run(list, |a, l| {
-                let (to, at) = (a.address("Destination")?, a.number("Offset")?);
-                Ok(l.read_gds_x(to, at, a.number("NumDwords")?))
-            }),
+            CallKind::ReadGDSX => self.read_gds(list),
             CallKind::BeginEvent => self.run(list, |a, l| {
                 Ok(l.begin_event(a.or("Color", WHITE)?, &a.required("Name")?.value))
             }),
@@ -308,6 +305,13 @@ impl<'a> Args<'a> {
                 Ok(l.set_marker(a.or("Color", WHITE)?, &a.required("Name")?.value))
             }),
         }
+    }
+
+    fn read_gds(&self, list: &mut CommandList) -> Result<(), RunError> {
+        self.run(list, |a, l| {
+            let (to, at) = (a.address("Destination")?, a.number("Offset")?);
+            Ok(l.read_gds_x(to, at, a.number("NumDwords")?))
+        })
     }
 
     /// Records through a chaining method of the list.
