@@ -13,6 +13,10 @@ use wavefence_pm4::{Field, Kind, Packet, data_sel, sel};
 /// end.
 const MOST: usize = 1 << 20;
 
+/// Writes kept per queue and wait: the first ones decide, and a report of a
+/// counter with thousands to come helps nobody.
+const KEPT: usize = 64;
+
 /// What a write that has not run would leave.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
@@ -45,15 +49,14 @@ struct Write {
     value: Value,
 }
 
-/// Every write to `[address, address + bytes)` that `queue` has not done yet, in
-/// its order.
+/// For each wanted range the writes to it that `queue` has not done yet, in its
+/// order, up to [`KEPT`].
 pub(crate) fn pending(
     core: &mut Core,
     queue: &Queue,
-    address: GpuAddress,
-    bytes: u8,
-) -> Vec<PendingWrite> {
-    let mut scan = Scan { queue, wanted: GpuRange::new(address, u64::from(bytes)), found: vec![] };
+    wanted: &[GpuRange],
+) -> Vec<Vec<PendingWrite>> {
+    let mut scan = Scan { queue, wanted, found: vec![Vec::new(); wanted.len()] };
     for event in &queue.end_of_pipe {
         let value = match event.payload {
             Payload::None => continue,
@@ -88,19 +91,21 @@ pub(crate) fn pending(
 
 struct Scan<'a> {
     queue: &'a Queue,
-    wanted: GpuRange,
-    found: Vec<PendingWrite>,
+    wanted: &'a [GpuRange],
+    found: Vec<Vec<PendingWrite>>,
 }
 
 impl Scan<'_> {
     fn see(&mut self, packet: GpuAddress, write: Write) {
-        if !write.range.overlaps(self.wanted) {
-            return;
+        for (wanted, found) in self.wanted.iter().zip(&mut self.found) {
+            if !write.range.overlaps(*wanted) || found.len() == KEPT {
+                continue;
+            }
+            let inside = write.range.contains(wanted.start, wanted.len);
+            let offset = wanted.start.0.wrapping_sub(write.range.start.0);
+            let value = inside.then(|| write.value.at(offset, wanted.len as u8)).flatten();
+            found.push(PendingWrite { queue: self.queue.id, packet, value });
         }
-        let inside = write.range.contains(self.wanted.start, self.wanted.len);
-        let offset = self.wanted.start.0.wrapping_sub(write.range.start.0);
-        let value = inside.then(|| write.value.at(offset, self.wanted.len as u8)).flatten();
-        self.found.push(PendingWrite { queue: self.queue.id, packet, value });
     }
 
     fn packet(&mut self, located: &Located) {

@@ -8,7 +8,7 @@ use crate::scan;
 use crate::wait::{Polled, ValueWait};
 use std::collections::{BTreeMap, BTreeSet};
 use wavefence_base::stall::{PastWrite, PendingWrite};
-use wavefence_base::{BlockedWait, GpuAddress, QueueId, Stall, StallVerdict, StuckWork};
+use wavefence_base::{BlockedWait, GpuAddress, GpuRange, QueueId, Stall, StallVerdict, StuckWork};
 use wavefence_pm4::function;
 
 /// Explains every blocked wait. `stuck` are the groups that cannot go on.
@@ -17,10 +17,11 @@ pub(crate) fn explain(core: &mut Core, queues: &[Queue], stuck: Vec<StuckWork>) 
     for queue in queues {
         for seat in [&queue.pfp, &queue.me] {
             if let Some((wait, packet)) = blocked_wait(seat) {
-                found.push((describe(core, queues, queue, seat.name, packet, &wait), wait));
+                found.push((describe(core, queue, seat.name, packet, &wait), wait));
             }
         }
     }
+    add_pending(core, queues, &mut found);
     let edges = edges(&found);
     let held: BTreeSet<QueueId> = found
         .iter()
@@ -62,8 +63,7 @@ fn blocked_wait(seat: &Seat) -> Option<(ValueWait, GpuAddress)> {
 }
 
 fn describe(
-    core: &mut Core,
-    queues: &[Queue],
+    core: &Core,
     queue: &Queue,
     engine: &'static str,
     packet: GpuAddress,
@@ -95,15 +95,27 @@ fn describe(
             described.allocation = core.bus.describe(address);
             described.present = core.bus.read_value(address, wait.bytes).unwrap_or(0);
             described.past = core.history.of(address).to_vec();
-            for other in queues {
-                let mut pending = scan::pending(core, other, address, wait.bytes);
-                // The waiting packet itself writes nothing before it goes on.
-                pending.retain(|p| !(p.queue == queue.id && p.packet == packet));
-                described.pending.extend(pending);
-            }
         }
     }
     described
+}
+
+/// Adds what is still to come, in one pass over each queue.
+fn add_pending(core: &mut Core, queues: &[Queue], found: &mut [(BlockedWait, ValueWait)]) {
+    // A register is no memory: an empty range overlaps nothing.
+    let range = |(described, wait): &(BlockedWait, ValueWait)| match wait.polled {
+        Polled::Memory(at) => GpuRange::new(at, u64::from(described.bytes)),
+        Polled::Register(_) => GpuRange::new(GpuAddress(0), 0),
+    };
+    let wanted: Vec<GpuRange> = found.iter().map(range).collect();
+    for queue in queues {
+        let pending = scan::pending(core, queue, &wanted);
+        for ((described, _), mut pending) in found.iter_mut().zip(pending) {
+            // The waiting packet itself writes nothing before it goes on.
+            pending.retain(|p| (p.queue, p.packet) != (described.queue, described.packet));
+            described.pending.extend(pending);
+        }
+    }
 }
 
 /// True if a write that has not run might end the wait.

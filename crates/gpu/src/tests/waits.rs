@@ -207,6 +207,21 @@ fn a_writer_behind_its_own_wait() {
 }
 
 #[test]
+fn a_hang_before_a_long_list_is_explained() {
+    let mut rig = Rig::new(ProfileName::SeriesX, RunMode::Model);
+    let (a, b) = (rig.buffer("a", 64), rig.buffer("b", 64));
+    let mut list = rig.list(COMPUTE).wait(a, EQUAL, 1, 4);
+    let one = rig.list(COMPUTE).signal(b, 5, 4);
+    list.words.extend(one.words.repeat(100_000));
+    rig.submit(list);
+    let list = rig.list(DMA).wait(b, EQUAL, 5, 4).signal(a, 1, 4);
+    rig.submit(list);
+    let stall = stall(rig.run());
+    assert_eq!(stall.waits[0].verdict, StallVerdict::Cycle(vec![QueueId(0), QueueId(1)]));
+    assert_eq!((stall.waits[0].pending.len(), stall.waits[1].pending.len()), (1, 64));
+}
+
+#[test]
 fn a_counter_that_passed_an_equality() {
     for (function, hangs) in [(EQUAL, true), (GREATER_EQUAL, false)] {
         let mut rig = Rig::new(ProfileName::SeriesX, RunMode::Model);
