@@ -10,6 +10,7 @@ mod dead;
 mod escape;
 mod finish;
 mod flatten;
+mod hoist;
 mod values;
 
 use super::pool::Pool;
@@ -41,6 +42,7 @@ pub(super) fn run(raw: Raw) -> Done {
         body = dead::run(&pool, body);
         body = flatten::run(&mut pool, body);
     }
+    body = hoist::run(&pool, body);
     body = values::run(&mut pool, body, &constant);
     body = copies::run(&pool, body);
     body = dead::run(&pool, body);
