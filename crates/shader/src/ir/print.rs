@@ -57,7 +57,12 @@ fn resource(r: &Resource) -> String {
         ResourceKind::StructuredBuffer { stride } => write!(s, "structured({stride})"),
         ResourceKind::ByteAddressBuffer => write!(s, "byteaddress"),
         ResourceKind::TypedBuffer { sampled, format } => {
-            write!(s, "typed({sampled:?}{})", format.map_or("", |f| f.name()))
+            write!(
+                s,
+                "typed({sampled:?}{}{})",
+                if format.is_some() { " " } else { "" },
+                format.map_or("", |f| f.name())
+            )
         }
         ResourceKind::Image { dim, arrayed, sampled, format } => write!(
             s,

@@ -318,6 +318,34 @@ impl Pool {
                     None => Simple::Op(Pure::Bin(op, x, b)),
                 })
             }
+            // The mask takes away only what the shift does.
+            Pure::Bin(BinOp::And, x, y)
+                if op == BinOp::Shl
+                    && c < u64::from(fold::bits(ty))
+                    && self.value(y).is_some_and(|kept| kept & (m >> c) == m >> c) =>
+            {
+                let b = self.constant(ty, c);
+                Some(match self.simplify_binary(BinOp::Shl, x, b) {
+                    Some(simple) => simple,
+                    None => Simple::Op(Pure::Bin(BinOp::Shl, x, b)),
+                })
+            }
+            // There and back: only the bits that were shifted out are lost.
+            Pure::Bin(inner, x, y)
+                if matches!((op, inner), (BinOp::Shl, BinOp::ShrL) | (BinOp::ShrL, BinOp::Shl))
+                    && self.value(y) == Some(c)
+                    && c < u64::from(fold::bits(ty)) =>
+            {
+                if op == BinOp::Shl && u64::from(self.low_zeros(x, 6)) >= c {
+                    return Some(Simple::Reg(x));
+                }
+                let kept = if op == BinOp::Shl { (m << c) & m } else { m >> c };
+                let b = self.constant(ty, kept);
+                Some(match self.simplify_binary(BinOp::And, x, b) {
+                    Some(simple) => simple,
+                    None => Simple::Op(Pure::Bin(BinOp::And, x, b)),
+                })
+            }
             Pure::Ter(TerOp::Select, cond, x, y) if compares(op) => {
                 let x = fold::binary(op, ty, self.value(x)?, c)?;
                 let y = fold::binary(op, ty, self.value(y)?, c)?;

@@ -304,6 +304,13 @@ impl Values<'_> {
                 }
                 BinOp::Shl => addr.scale = addr.scale.wrapping_shl(c & 31),
                 BinOp::IMul => addr.scale = addr.scale.wrapping_mul(c),
+                BinOp::And => {
+                    // High bits that the scale shifts out anyway.
+                    let counted = u32::MAX.checked_shr(addr.scale.trailing_zeros()).unwrap_or(0);
+                    if c & counted != counted {
+                        return;
+                    }
+                }
                 BinOp::ShrL => {
                     // (x >> n) * scale is x * (scale >> n) if nothing is lost.
                     let n = c & 31;
