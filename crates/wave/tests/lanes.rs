@@ -138,7 +138,7 @@ fn unary(op: UnOp, a: u32) -> Option<u32> {
     Some(match op {
         UnOp::Not => !a,
         UnOp::INeg => 0u32.wrapping_sub(a),
-        UnOp::IAbs => (i64::from(a as i32).abs()) as u32,
+        UnOp::IAbs => i64::from(a as i32).unsigned_abs() as u32,
         UnOp::ISign => i64::from(a as i32).signum() as u32,
         UnOp::BitCount => (0..32).filter(|i| a >> i & 1 == 1).count() as u32,
         UnOp::BitReverse => (0..32).fold(0, |r, i| r | (a >> i & 1) << (31 - i)),
@@ -154,7 +154,8 @@ fn unary(op: UnOp, a: u32) -> Option<u32> {
         UnOp::FCeil => bits(x.ceil()),
         UnOp::FTrunc => bits(x.trunc()),
         UnOp::FRoundEven => bits(x.round_ties_even()),
-        UnOp::FFract => bits((x - x.floor()).min(0.999_999_94) + (x - x)),
+        UnOp::FFract if !x.is_finite() => 0x7FC0_0000,
+        UnOp::FFract => bits((x - x.floor()).min(0.999_999_94)),
         UnOp::FSqrt => bits(f64::from(x).sqrt() as f32),
         UnOp::FIsNan => t(x.is_nan()),
         UnOp::FIsInf => t(x.is_infinite()),

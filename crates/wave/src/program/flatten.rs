@@ -346,8 +346,6 @@ impl Flatten<'_> {
 
 /// The only statement of a block, if it takes all lanes away.
 fn leaves(block: &Block) -> Option<&Stmt> {
-    match block.as_slice() {
-        [only @ (Stmt::Break(_) | Stmt::Continue(_) | Stmt::Return)] => Some(only),
-        _ => None,
-    }
+    let [only] = block.as_slice() else { return None };
+    matches!(only, Stmt::Break(_) | Stmt::Continue(_) | Stmt::Return).then_some(only)
 }

@@ -22,16 +22,18 @@ pub fn fuse(kernel: &Kernel, facts: &Facts, list: &mut List) {
     let mut pass = Pass { kernel, facts, uses: uses(kernel, list) };
     let nodes = std::mem::take(&mut list.nodes);
     let mut done: Vec<Node> = Vec::with_capacity(nodes.len());
-    let mut run: Vec<Node> = Vec::new();
+    let mut run: Run = Vec::new();
     for node in nodes {
         if matches!(node, Node::Lane(_) | Node::Inst(..)) {
-            run.push(node);
+            run.push(Some(node));
         } else {
-            done.append(&mut pass.run(std::mem::take(&mut run)));
+            pass.run(&mut run);
+            done.extend(run.drain(..).flatten());
             done.push(node);
         }
     }
-    done.append(&mut pass.run(run));
+    pass.run(&mut run);
+    done.extend(run.drain(..).flatten());
     list.nodes = done;
     mark_raw(kernel, list);
 }
@@ -70,6 +72,20 @@ fn drop_unread(kernel: &Kernel, list: &mut List) {
     list.nodes.retain(|_| keep.next().unwrap_or(true));
 }
 
+/// Nodes between jumps; `None` where one went away.
+type Run = Vec<Option<Node>>;
+
+/// The lane op at `at`, if there is one.
+fn lane_at(nodes: &Run, at: usize) -> Option<&Lane> {
+    match &nodes[at] {
+        Some(Node::Lane(lane)) => Some(lane),
+        Some(
+            Node::Inst(..) | Node::Step(_) | Node::Here(_) | Node::LoopBegin(_) | Node::LoopEnd(_),
+        )
+        | None => None,
+    }
+}
+
 struct Pass<'k> {
     kernel: &'k Kernel,
     facts: &'k Facts,
@@ -78,19 +94,10 @@ struct Pass<'k> {
 
 impl Pass<'_> {
     /// One run between jumps.
-    fn run(&mut self, mut nodes: Vec<Node>) -> Vec<Node> {
-        let mut at = 0;
-        while at < nodes.len() {
-            let joined = self.sum(&mut nodes, at)
-                || self.negated(&mut nodes, at)
-                || self.set(&mut nodes, at);
-            if joined {
-                // A node before this one went away.
-                continue;
-            }
-            at += 1;
+    fn run(&mut self, nodes: &mut Run) {
+        for at in 0..nodes.len() {
+            while self.sum(nodes, at) || self.negated(nodes, at) || self.set(nodes, at) {}
         }
-        nodes
     }
 
     fn var(&self, reg: Reg) -> bool {
@@ -98,40 +105,35 @@ impl Pass<'_> {
     }
 
     /// The node of `nodes[..at]` that makes the temp `reg`, if near and a lane op.
-    fn maker(&self, nodes: &[Node], at: usize, reg: Reg) -> Option<usize> {
+    fn maker(&self, nodes: &Run, at: usize, reg: Reg) -> Option<usize> {
         if self.kernel.reg(reg).kind != RegKind::Temp || self.uses[reg.index()] != 1 {
             return None;
         }
-        let from = at.saturating_sub(WINDOW);
-        let found = nodes[from..at].iter().rposition(|n| match n {
-            Node::Lane(lane) => lane.dst == reg,
-            Node::Inst(..) | Node::Step(_) => false,
-            Node::Here(_) | Node::LoopBegin(_) | Node::LoopEnd(_) => false,
-        })?;
-        Some(from + found)
+        let makes = |i: &usize| lane_at(nodes, *i).is_some_and(|lane| lane.dst == reg);
+        (at.saturating_sub(WINDOW)..at).rev().find(makes)
     }
 
     /// True if a node strictly between writes one of `regs`.
-    fn written(nodes: &[Node], after: usize, before: usize, regs: &[Reg]) -> bool {
+    fn written(nodes: &Run, after: usize, before: usize, regs: &[Reg]) -> bool {
         let mut hit = false;
-        for node in &nodes[after + 1..before] {
+        for node in nodes[after + 1..before].iter().flatten() {
             node_registers(node, &mut |_| {}, &mut |r| hit |= regs.contains(&r));
         }
         hit
     }
 
     /// True if a node strictly between reads or writes `reg`.
-    fn touched(nodes: &[Node], after: usize, before: usize, reg: Reg) -> bool {
+    fn touched(nodes: &Run, after: usize, before: usize, reg: Reg) -> bool {
         let mut hit = Self::written(nodes, after, before, &[reg]);
-        for node in &nodes[after + 1..before] {
+        for node in nodes[after + 1..before].iter().flatten() {
             node_registers(node, &mut |r| hit |= r == reg, &mut |_| {});
         }
         hit
     }
 
     /// Joins the sum or difference at `at` with a product it takes.
-    fn sum(&mut self, nodes: &mut Vec<Node>, at: usize) -> bool {
-        let Node::Lane(lane) = &nodes[at] else { return false };
+    fn sum(&mut self, nodes: &mut Run, at: usize) -> bool {
+        let Some(lane) = lane_at(nodes, at) else { return false };
         let kinds = match lane.kind {
             LaneKind::Bin(BinOp::FAdd) => [LaneKind::MulAdd, LaneKind::MulAdd],
             LaneKind::Bin(BinOp::FSub) => [LaneKind::MulSub, LaneKind::NegMulAdd],
@@ -147,7 +149,7 @@ impl Pass<'_> {
         // The second operand first: in a chain of sums it is the fresh product.
         for side in [1, 0] {
             let Some(from) = self.maker(nodes, at, lane.src[side]) else { continue };
-            let Node::Lane(product) = &nodes[from] else { continue };
+            let Some(product) = lane_at(nodes, from) else { continue };
             let alike = self.facts.is_uniform(product.dst) == self.facts.is_uniform(lane.dst);
             if product.kind != LaneKind::Bin(BinOp::FMul)
                 || !alike
@@ -159,22 +161,22 @@ impl Pass<'_> {
             joined.kind = kinds[side];
             joined.src = vec![product.src[0], product.src[1], lane.src[1 - side]];
             self.uses[product.dst.index()] = 0;
-            nodes[at] = Node::Lane(joined);
-            nodes.remove(from);
+            nodes[at] = Some(Node::Lane(joined));
+            nodes[from] = None;
             return true;
         }
         false
     }
 
     /// Takes a negation into the fused product and sum at `at`.
-    fn negated(&mut self, nodes: &mut Vec<Node>, at: usize) -> bool {
-        let Node::Lane(lane) = &nodes[at] else { return false };
+    fn negated(&mut self, nodes: &mut Run, at: usize) -> bool {
+        let Some(lane) = lane_at(nodes, at) else { return false };
         if lane.kind != LaneKind::Ter(TerOp::FFma) {
             return false;
         }
         for side in [2, 0, 1] {
             let Some(from) = self.maker(nodes, at, lane.src[side]) else { continue };
-            let Node::Lane(negation) = &nodes[from] else { continue };
+            let Some(negation) = lane_at(nodes, from) else { continue };
             let alike = self.facts.is_uniform(negation.dst) == self.facts.is_uniform(lane.dst);
             if negation.kind != LaneKind::Un(UnOp::FNeg)
                 || !alike
@@ -186,31 +188,31 @@ impl Pass<'_> {
             joined.kind = if side == 2 { LaneKind::FmaSub } else { LaneKind::NegFma };
             joined.src[side] = negation.src[0];
             self.uses[negation.dst.index()] = 0;
-            nodes[at] = Node::Lane(joined);
-            nodes.remove(from);
+            nodes[at] = Some(Node::Lane(joined));
+            nodes[from] = None;
             return true;
         }
         false
     }
 
     /// Lets the op that makes the value of a `Set` write the var itself.
-    fn set(&mut self, nodes: &mut Vec<Node>, at: usize) -> bool {
-        let Node::Lane(lane) = &nodes[at] else { return false };
+    fn set(&mut self, nodes: &mut Run, at: usize) -> bool {
+        let Some(lane) = lane_at(nodes, at) else { return false };
         if lane.kind != LaneKind::Un(UnOp::Copy) || !self.var(lane.dst) {
             return false;
         }
         let var = lane.dst;
         let Some(from) = self.maker(nodes, at, lane.src[0]) else { return false };
-        let Node::Lane(maker) = &nodes[from] else { return false };
+        let Some(maker) = lane_at(nodes, from) else { return false };
         let value = maker.dst;
         let mut maker = maker.clone();
         maker.dst = var;
         if !Self::touched(nodes, from, at, var) {
-            nodes[from] = Node::Lane(maker);
-            nodes.remove(at);
+            nodes[from] = Some(Node::Lane(maker));
+            nodes[at] = None;
         } else if !Self::written(nodes, from, at, &maker.src) {
-            nodes[at] = Node::Lane(maker);
-            nodes.remove(from);
+            nodes[at] = Some(Node::Lane(maker));
+            nodes[from] = None;
         } else {
             return false;
         }

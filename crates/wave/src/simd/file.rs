@@ -1,4 +1,8 @@
 //! The register file of one wave.
+//!
+//! # Safety
+//! Chunks are seen as words: a chunk is `repr(C)` around eight words, without
+//! padding. AVX2 code is called only if [`Isa`] says that the CPU has it.
 
 use super::Isa;
 

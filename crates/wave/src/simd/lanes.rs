@@ -1,6 +1,10 @@
 // tidy: table
 //! One type per lane op: the plain function, and where it pays an AVX2 form
 //! that gives the same bits.
+//!
+//! # Safety
+//! The AVX2 forms are called only from the drivers of `x86.rs`, into which they
+//! are inlined; those are compiled for AVX2 and run only where the CPU has it.
 
 #[cfg(target_arch = "x86_64")]
 use super::x86::{self, V};

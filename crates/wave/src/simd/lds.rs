@@ -5,6 +5,10 @@
 //! vector access, one word for all a broadcast, anything else goes lane by lane.
 //! Reads beyond the end give 0, writes there are dropped; the low two bits of an
 //! offset do not count. The AVX2 forms are in `lds/avx2.rs`.
+//!
+//! # Safety
+//! `unsafe` stands here only where those are called, after [`super::Isa`] said
+//! that the CPU has AVX2.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

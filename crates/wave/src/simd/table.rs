@@ -1,4 +1,10 @@
 //! From op to function, and checked sequences of ops.
+//!
+//! # Safety
+//! An op's ranges are folded into `need` when it is pushed; a file with fewer
+//! chunks is not run on. Its function was chosen by [`Isa`], which says AVX2 only
+//! after the CPU was asked. Drivers read a chunk of every operand before they
+//! write that chunk of the result, so the two may be the same.
 
 use super::file::{Chunk, File, Loc};
 use super::lanes::{self, Bin, Ter, Un};

@@ -1,5 +1,6 @@
 //! AVX2: the drivers that walk chunks, and intrinsics by the names of the ops.
 //!
+//! # Safety
 //! Every function here is inlined into a driver compiled for AVX2 and FMA; a
 //! driver's address reaches a table only after the CPU was asked.
 

@@ -1,5 +1,6 @@
 //! Group-shared memory with AVX2.
 //!
+//! # Safety
 //! Pointers into the slice of words are used only for offsets at or below
 //! `last`, the highest offset whose word lies in the slice: one comparison of the
 //! whole vector, or of the first lane with room for seven more words. The exec
