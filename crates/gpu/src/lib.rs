@@ -13,6 +13,13 @@
 //! - Memory is one coherent store here; every access names its client, so that
 //!   caches can be put under the same calls.
 //!
+//! What a dispatch reads from the shader registers of its queue:
+//! COMPUTE_PGM_LO/HI, a [`LoadedKernel::code`] shifted right by 8;
+//! COMPUTE_NUM_THREAD_X/Y/Z, the kernel's group size (high half: the last
+//! group's under PARTIAL_TG_EN); COMPUTE_START_X/Y/Z unless FORCE_START_AT_000;
+//! COMPUTE_USER_DATA_0/1, the address of the descriptor table, and 2 to 15, the
+//! root constants. Ordered append counter `n` is dword `n` of the data share.
+//!
 //! It knows nothing about the compiler that made a kernel, the engine that runs
 //! its waves, checkers, or Direct3D.
 
