@@ -561,3 +561,17 @@ fn a_hundred_thousand_small_dispatches() {
         assert_eq!(device.read_u32s(out.address(), 1).unwrap(), [25_000 * 64]);
     }
 }
+
+#[test]
+fn the_same_advice_is_given_once_with_a_count() {
+    let mut device = model(ProfileName::XboxOne);
+    let mut list = device.create_command_list("L", ListKind::Compute);
+    for _ in 0..1000 {
+        let flags = D3D12XBOX_FLUSH_BOP_TEXTURE_L1_VOLATILE;
+        list.flush_pipeline_x(flags, GpuAddress(0), D3D12XBOX_FLUSH_RANGE_ALL);
+    }
+    list.close().unwrap();
+    assert_eq!(list.advice().len(), 1);
+    assert_eq!(list.advice()[0].count, 1000);
+    assert_eq!(list.advice()[0].call, "list \"L\" #0 FlushPipelineX");
+}

@@ -92,6 +92,8 @@ pub struct CommandList {
     closed: bool,
     errors: Vec<CallError>,
     advice: Vec<Finding>,
+    /// Where in `advice` the same advice about the same call stands.
+    advised: HashMap<(u32, &'static str, String), usize>,
     state: State,
     /// Open events: index of the call and the name.
     events: Vec<(u32, String)>,
@@ -188,6 +190,7 @@ impl CommandList {
             closed: false,
             errors: Vec::new(),
             advice: Vec::new(),
+            advised: HashMap::new(),
             state: State { start_dirty: true, ..State::default() },
             events: Vec::new(),
             copied: false,
@@ -219,7 +222,7 @@ impl CommandList {
         &self.errors
     }
 
-    /// Advice so far.
+    /// Advice so far, once for each cause: the first call it is about and a count.
     pub fn advice(&self) -> &[Finding] {
         &self.advice
     }
@@ -382,8 +385,23 @@ impl CommandList {
             });
         }
         self.errors.append(&mut c.errors);
-        self.advice.append(&mut c.advice);
+        for advice in c.advice {
+            self.advise(c.call, advice);
+        }
         ok
+    }
+
+    /// Keeps advice; the same about a later call of the same kind counts up.
+    fn advise(&mut self, call: &'static str, advice: Finding) {
+        let value = advice.properties.last().map_or("", |(_, value)| value);
+        let key = (advice.rule.number, call, format!("{value}: {}", advice.message));
+        match self.advised.get(&key) {
+            Some(&at) => self.advice[at].count += 1,
+            None => {
+                self.advised.insert(key, self.advice.len());
+                self.advice.push(advice);
+            }
+        }
     }
 
     /// The call of the packet at dword `word`, by the table made while recording.
