@@ -2,7 +2,7 @@
 //! wants them.
 
 use super::State;
-use crate::ops::cross;
+use crate::ops::{cross, truth};
 use crate::program::Flat;
 use crate::simd::Loc;
 use wavefence_shader::ir::{Inst, Reg, Scan, WaveOp};
@@ -74,6 +74,32 @@ impl State {
     }
 
     fn wave_op(&mut self, op: WaveOp, dst: Loc, a: Option<Loc>, b: Option<Loc>) {
+        // Votes and the election need no lanes moved.
+        let exec = self.exec;
+        let held = |s: &Self| a.map_or(0, |a| s.file.truth(a) & exec);
+        match op {
+            WaveOp::All => return self.file.fill(dst, truth(held(self) == exec)),
+            WaveOp::Any => return self.file.fill(dst, truth(held(self) != 0)),
+            WaveOp::Elect => {
+                let words = self.file.words_mut(dst);
+                words.fill(0);
+                words[exec.trailing_zeros() as usize] = u32::MAX;
+                return;
+            }
+            WaveOp::AllEqual
+            | WaveOp::AllEqualF
+            | WaveOp::BroadcastFirst
+            | WaveOp::ReadLane
+            | WaveOp::ShuffleXor
+            | WaveOp::ShuffleUp
+            | WaveOp::ShuffleDown
+            | WaveOp::QuadRead
+            | WaveOp::QuadSwapX
+            | WaveOp::QuadSwapY
+            | WaveOp::QuadSwapDiagonal
+            | WaveOp::QuadAll
+            | WaveOp::QuadAny => {}
+        }
         let n = self.lanes as usize;
         for (row, loc) in [a, b].into_iter().enumerate() {
             if let Some(loc) = loc {

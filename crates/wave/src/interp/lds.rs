@@ -72,6 +72,21 @@ fn word(offset: u32, c: u32, bytes: u32) -> Option<usize> {
     (first + 4 <= u64::from(bytes)).then_some((first / 4) as usize)
 }
 
+/// Adds each lane's value, where all offsets are known to lie in `words`.
+pub fn add(words: &mut [u32], mask: LaneMask, offsets: &[u32], value: &[u32], old: &mut [u32]) {
+    let mut one = |lane: usize| {
+        if let Some(slot) = words.get_mut(offsets[lane] as usize / 4) {
+            old[lane] = *slot;
+            *slot = slot.wrapping_add(value[lane]);
+        }
+    };
+    if mask == LaneMask(u64::MAX) {
+        (0..64).for_each(one);
+    } else {
+        mask.iter().for_each(|l| one(l as usize));
+    }
+}
+
 /// Read-modify-write of the lanes in order.
 pub fn rmw(
     words: &mut [u32],

@@ -291,7 +291,7 @@ impl State {
         let highest = self.offsets(flat.offsets(*addr));
         self.atomic_operands(flat, &operands);
         match space {
-            Space::Lds => self.atomic_lds(&operands, flat.kernel.lds_bytes, env.lds),
+            Space::Lds => self.atomic_lds(&operands, flat.kernel.lds_bytes, highest, env.lds),
             Space::Buffer(at) => {
                 // Atomics are executed where all compute units see them.
                 let order = Order { coherent: true, ..*order };
@@ -314,13 +314,15 @@ impl State {
         }
     }
 
-    fn atomic_lds(&mut self, operands: &Operands, bytes: u32, words: &mut [u32]) {
+    fn atomic_lds(&mut self, operands: &Operands, bytes: u32, highest: u32, words: &mut [u32]) {
         let mask = self.mask();
+        let inside = u64::from(highest) + 4 <= u64::from(bytes).min(4 * words.len() as u64);
         let [old, value, compare, _] = &mut self.stage.data;
         let offsets = &self.stage.offsets;
         match change(operands.op) {
             Change::Read => lds::rmw(words, bytes, mask, offsets, |_, _| None, old),
             Change::Write => lds::rmw(words, bytes, mask, offsets, |l, _| Some(value[l]), old),
+            Change::Op(Atomic::Add) if inside => lds::add(words, mask, offsets, value, old),
             Change::Op(op) => {
                 let new = |l: usize, was| Some(lds::atomic(op, was, value[l], compare[l]));
                 lds::rmw(words, bytes, mask, offsets, new, old);

@@ -8,26 +8,6 @@ use super::{compare, float, int, truth};
 use wavefence_base::LaneMask;
 use wavefence_shader::ir::{ReduceOp, Scan, WaveOp};
 
-/// One step of a reduction.
-#[inline]
-pub fn combine(op: ReduceOp, a: u32, b: u32) -> u32 {
-    match op {
-        ReduceOp::IAdd => int::iadd(a, b),
-        ReduceOp::IMul => int::imul(a, b),
-        ReduceOp::And => a & b,
-        ReduceOp::Or => a | b,
-        ReduceOp::Xor => a ^ b,
-        ReduceOp::UMin => int::umin(a, b),
-        ReduceOp::UMax => int::umax(a, b),
-        ReduceOp::SMin => int::smin(a, b),
-        ReduceOp::SMax => int::smax(a, b),
-        ReduceOp::FAdd => float::fadd(a, b),
-        ReduceOp::FMul => float::fmul(a, b),
-        ReduceOp::FMin => float::fmin(a, b),
-        ReduceOp::FMax => float::fmax(a, b),
-    }
-}
-
 /// What an exclusive scan gives the lowest lane.
 pub const fn identity(op: ReduceOp) -> u32 {
     match op {
@@ -42,30 +22,78 @@ pub const fn identity(op: ReduceOp) -> u32 {
     }
 }
 
+/// Runs `$body` with `$f` as the function of `$op`, so that it is compiled for
+/// each.
+macro_rules! by_op {
+    ($op:expr, $f:ident => $body:expr) => {
+        by_op!($op, $f => $body; IAdd int::iadd, IMul int::imul, And int::and, Or int::or,
+            Xor int::xor, UMin int::umin, UMax int::umax, SMin int::smin, SMax int::smax,
+            FAdd float::fadd, FMul float::fmul, FMin float::fmin, FMax float::fmax)
+    };
+    ($op:expr, $f:ident => $body:expr; $($name:ident $path:path),*) => {
+        match $op {
+            $(ReduceOp::$name => {
+                let $f = $path;
+                $body
+            })*
+        }
+    };
+}
+
+/// The lanes of a mask that is one run of set bits.
+fn run(mask: LaneMask) -> Option<std::ops::Range<usize>> {
+    let first = mask.lowest()?;
+    let count = mask.count();
+    (mask.0 >> first == LaneMask::first(count).0)
+        .then_some(first as usize..(first + count) as usize)
+}
+
 /// A reduction or scan over the lanes of `members`, into those lanes of `out`.
 fn over(op: ReduceOp, scan: Scan, members: LaneMask, a: &[u32], out: &mut [u32]) {
-    let mut total = None;
-    for lane in members.iter().map(|l| l as usize) {
-        let next = total.map_or(a[lane], |t| combine(op, t, a[lane]));
-        out[lane] = match scan {
-            Scan::Exclusive => total.unwrap_or(identity(op)),
-            Scan::Inclusive | Scan::Reduce => next,
-        };
-        total = Some(next);
-    }
     if scan == Scan::Reduce {
-        let total = total.unwrap_or(identity(op));
+        let total = total(op, members, a);
         for lane in members.iter() {
             out[lane as usize] = total;
         }
+        return;
+    }
+    let start = identity(op);
+    by_op!(op, f => match run(members) {
+        Some(lanes) => scan_lanes(f, start, scan, lanes, a, out),
+        None => scan_lanes(f, start, scan, members.iter().map(|l| l as usize), a, out),
+    });
+}
+
+#[inline(always)]
+fn scan_lanes(
+    f: impl Fn(u32, u32) -> u32,
+    start: u32,
+    scan: Scan,
+    mut lanes: impl Iterator<Item = usize>,
+    a: &[u32],
+    out: &mut [u32],
+) {
+    let inclusive = scan == Scan::Inclusive;
+    // The first value as it is: an identity need not be one for floats.
+    let Some(first) = lanes.next() else { return };
+    let mut total = a[first];
+    out[first] = if inclusive { total } else { start };
+    for lane in lanes {
+        let next = f(total, a[lane]);
+        out[lane] = if inclusive { next } else { total };
+        total = next;
     }
 }
 
 /// The value of a reduction over all active lanes.
 pub fn total(op: ReduceOp, active: LaneMask, a: &[u32]) -> u32 {
-    let mut lanes = active.iter().map(|l| a[l as usize]);
-    let first = lanes.next().unwrap_or(identity(op));
-    lanes.fold(first, |t, v| combine(op, t, v))
+    let Some(first) = active.lowest() else { return identity(op) };
+    let rest = LaneMask(active.0 & (active.0 - 1));
+    let start = a[first as usize];
+    by_op!(op, f => match run(active) {
+        Some(lanes) => a[lanes][1..].iter().fold(start, |t, &v| f(t, v)),
+        None => rest.iter().fold(start, |t, l| f(t, a[l as usize])),
+    })
 }
 
 /// A reduction or scan within clusters of `cluster` lanes (0: the whole wave).
