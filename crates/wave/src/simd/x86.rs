@@ -97,6 +97,12 @@ intrinsics! {
     sgt(a, b) = _mm256_cmpgt_epi32(a, b);
     uge(a, b) = _mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a);
     blend(old, new, mask) = ps!(_mm256_blendv_ps(f!(old), f!(new), f!(mask)));
+    // By bits, not by `blend`: a compiler makes a masked store of a blend with
+    // what was there, and those are very slow on some CPUs.
+    keep(old, new, mask) = _mm256_or_si256(
+        _mm256_and_si256(mask, new),
+        _mm256_andnot_si256(mask, old)
+    );
     canon(a) = {
         let nan = _mm256_cmp_ps::<_CMP_UNORD_Q>(f!(a), f!(a));
         ps!(_mm256_blendv_ps(f!(a), _mm256_set1_ps(f32::from_bits(crate::ops::NAN)), nan))
@@ -190,7 +196,7 @@ unsafe fn walk(n: usize, masked: bool, dst: *mut u8, regs: *mut u8, value: impl 
         let new = value(i);
         // SAFETY: the result's and the exec row's ranges were checked.
         unsafe {
-            let new = if masked { blend(load(dst, i, 32), new, load(regs, i, 32)) } else { new };
+            let new = if masked { keep(load(dst, i, 32), new, load(regs, i, 32)) } else { new };
             store(dst, i, new);
         }
     }
@@ -265,7 +271,7 @@ macro_rules! drivers {
                     }
                     let new = O::v($(load($x.0, i, $x.1)),*);
                     let new = if op.masked {
-                        blend(load(dst, i, 32), new, load(regs, i, 32))
+                        keep(load(dst, i, 32), new, load(regs, i, 32))
                     } else {
                         new
                     };

@@ -259,7 +259,9 @@ fn store_chunk(
         let to: *mut __m256i = words.as_mut_ptr().byte_add(first as usize).cast();
         let new = _mm256_load_si256(std::ptr::from_ref(data).cast());
         let mask = _mm256_load_si256(std::ptr::from_ref(mask).cast());
-        _mm256_storeu_si256(to, _mm256_blendv_epi8(_mm256_loadu_si256(to), new, mask));
+        let old = _mm256_andnot_si256(mask, _mm256_loadu_si256(to));
+        // By bits: see `x86::keep`.
+        _mm256_storeu_si256(to, _mm256_or_si256(_mm256_and_si256(mask, new), old));
     }
 }
 
