@@ -125,7 +125,7 @@ fn wrong_usage_is_code_2_and_help_is_0() {
         &["run", &clean, "--image", "NoPath"],
         &["run", &clean, "--image", "Nobody=x.png"],
         &["run", &clean, "--threads", "2"],
-        &["run", &clean, "--trace", "/nowhere/at/all/x"],
+        &["run", &clean, "--trace", &format!("{clean}/x")],
         &["disasm", &clean, "--ring", "video"],
     ] {
         let output = wavefence(args);

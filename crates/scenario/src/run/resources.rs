@@ -393,17 +393,17 @@ pub(super) fn contents(device: &Device, item: &Item) -> Result<Vec<u8>, wavefenc
     match item {
         Item::Buffer(buffer, _) => device.read(buffer.address(), buffer.bytes()),
         Item::Texture(texture) => {
-            let row = row_bytes(texture);
-            let all = device.read(texture.address(), texture.range().len)?;
-            if row as u64 == texture.row_pitch() {
-                return Ok(all);
-            }
+            let (row, rows) = (row_bytes(texture), texture.extent()[1] as usize);
+            let mut all = device.read(texture.address(), texture.range().len)?;
             let pitch = texture.row_pitch() as usize;
-            Ok(all
-                .chunks(pitch.max(1))
-                .flat_map(|line| &line[..row.min(line.len())])
-                .copied()
-                .collect())
+            // Rows move together, in place; what lies behind the last one goes.
+            if pitch != row {
+                for y in 1..rows {
+                    all.copy_within(y * pitch..y * pitch + row, y * row);
+                }
+            }
+            all.truncate(rows * row);
+            Ok(all)
         }
         Item::Sampler(_) => Ok(Vec::new()),
     }
