@@ -20,9 +20,14 @@ mod ui;
 use args::{Cli, Command};
 use clap::Parser;
 use std::process::ExitCode;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 /// A bug of ours (BSD's EX_SOFTWARE).
 const INTERNAL: u8 = 70;
+
+/// Work that takes longer is shown to go on.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Stack of the thread that does the work: deeply nested shaders recurse.
 const STACK: usize = 256 << 20;
@@ -41,16 +46,23 @@ fn main() -> ExitCode {
             env!("CARGO_PKG_VERSION")
         ));
     }));
-    let work =
-        std::thread::Builder::new().name("main".into()).stack_size(STACK).spawn(move || match cli
-            .command
-        {
+    let (done, ended) = std::sync::mpsc::channel::<()>();
+    let work = move || {
+        // Dropped at the end, also of a panic.
+        let _done = done;
+        match cli.command {
             Command::Run(args) => run::run(&args),
             Command::Disasm(args) => disasm::run(&args),
             Command::Profiles => Ok(profiles::run()),
-        });
-    let result = match work {
-        Ok(thread) => thread.join(),
+        }
+    };
+    let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {
+        Ok(thread) => {
+            if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                ui::show_busy();
+            }
+            thread.join()
+        }
         Err(error) => {
             ui::problem(&format!("wavefence: cannot start a thread: {error}"));
             return ExitCode::from(failure::LIMIT);

@@ -257,11 +257,7 @@ impl<'a> Args<'a> {
                 Ok(l.fill_memory_with_64_bit_value_x(to, bytes, a.number("Value")?))
             }),
             CallKind::ResourceBarrier => self.barrier(list),
-            CallKind::FlushPipelineX => self.run(list, |a, l| {
-                let base = a.address("Base")?;
-                let size = a.or("Size", D3D12XBOX_FLUSH_RANGE_ALL)?;
-                Ok(l.flush_pipeline_x(a.flush()?, base, size))
-            }),
+            CallKind::FlushPipelineX => self.flush_pipeline(list),
             CallKind::Write32BitValueBottomOfPipeX => self.run(list, |a, l| {
                 let (to, value) = (a.address("Destination")?, a.number("Value")?);
                 Ok(l.write_32_bit_value_bottom_of_pipe_x(to, value, a.flush()?, a.write_flags()?))
@@ -338,6 +334,18 @@ impl<'a> Args<'a> {
 
     fn function(&self) -> Result<D3D12_COMPARISON_FUNC, RunError> {
         self.named("Function", D3D12_COMPARISON_FUNC::ALWAYS, D3D12_COMPARISON_FUNC::parse)
+    }
+
+    fn flush_pipeline(&self, list: &mut CommandList) -> Result<(), RunError> {
+        let size = self.or("Size", D3D12XBOX_FLUSH_RANGE_ALL)?;
+        list.flush_pipeline_x(self.flush()?, self.address("Base")?, size);
+        Ok(())
+    }
+
+    fn read_gds(&self, list: &mut CommandList) -> Result<(), RunError> {
+        let (to, at) = (self.address("Destination")?, self.number("Offset")?);
+        list.read_gds_x(to, at, self.number("NumDwords")?);
+        Ok(())
     }
 
     fn set_pipeline_state(&self, list: &mut CommandList) -> Result<(), RunError> {
