@@ -303,13 +303,6 @@ impl<'a> Args<'a> {
         }
     }
 
-    fn read_gds(&self, list: &mut CommandList) -> Result<(), RunError> {
-        self.run(list, |a, l| {
-            let (to, at) = (a.address("Destination")?, a.number("Offset")?);
-            Ok(l.read_gds_x(to, at, a.number("NumDwords")?))
-        })
-    }
-
     /// Records through a chaining method of the list.
     fn run<'l>(
         &self,
