@@ -295,6 +295,9 @@ impl Lower<'_, '_> {
 
     /// A branch as the last thing of a block: gives the block to go on with.
     fn branch(&mut self, from: u32, to: u32) -> R<Option<u32>> {
+        if !self.frame().function.blocks.contains_key(&to) {
+            return Err(invalid(&format!("a branch to %{to}, which is no block")));
+        }
         self.phi_copies(from, to)?;
         Ok(match self.exit(to)? {
             Exit::No => Some(to),

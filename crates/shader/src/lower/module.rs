@@ -165,6 +165,8 @@ impl<'w> Module<'w> {
                 let set = match name.as_str() {
                     "GLSL.std.450" => ExtSet::Glsl,
                     "NonSemantic.Shader.DebugInfo.100" => ExtSet::DebugInfo,
+                    // These would be missed if they were passed over.
+                    "NonSemantic.DebugPrintf" | "NonSemantic.DebugBreak" => ExtSet::Other(name),
                     n if n.starts_with("NonSemantic.") => ExtSet::NonSemantic,
                     _ => ExtSet::Other(name),
                 };
