@@ -32,7 +32,11 @@ pub struct Target(pub u32);
 ///
 /// No step but [`End`](Step::End) runs without lanes: what takes the last lane
 /// away jumps to its `empty` target, where some construct takes its own back.
+///
+/// The representation is fixed so that the tag is a byte of its own, quick to
+/// branch on.
 #[derive(Clone, PartialEq, Debug)]
+#[repr(u8)]
 pub enum Step {
     /// Lane ops of the code.
     Ops {
