@@ -673,3 +673,21 @@ fn an_image_operation_on_a_buffer_is_refused() {
     wave.start(&dispatch, &launch, &mut memory);
     assert!(wave.refused().is_none());
 }
+
+#[test]
+fn votes_and_the_election_as_plain_functions() {
+    use wavefence_base::LaneMask;
+    use wavefence_wave::ops::cross;
+    let holds: Vec<u32> = (0..64).map(|i| if i >= 8 { u32::MAX } else { 0 }).collect();
+    let ask = |op, active: u64| {
+        let mut out = vec![7; 64];
+        cross::wave(op, LaneMask(active), &holds, &[], &mut out);
+        out
+    };
+    assert_eq!(ask(WaveOp::All, 0xFF00)[8], u32::MAX);
+    assert_eq!(ask(WaveOp::All, 0xFF80)[8], 0);
+    assert_eq!(ask(WaveOp::Any, 0x0180)[8], u32::MAX);
+    assert_eq!(ask(WaveOp::Any, 0x00FF)[0], 0);
+    let elected = ask(WaveOp::Elect, 0b1010_0000);
+    assert_eq!((elected[4], elected[5], elected[7]), (7, u32::MAX, 0));
+}
