@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
         .collect();
     for generation in Generation::ALL {
         for ring in [Ring::Graphics, Ring::Compute, Ring::Sdma] {
-            for packet in decode_stream(&words, generation, ring).flatten() {
+            for (_, packet) in decode_stream(&words, generation, ring).flatten() {
                 let _ = print(&packet);
             }
         }
