@@ -102,8 +102,8 @@ fn a_compiler_that_crashes_is_told_as_that() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("crash.c");
     let library = folder.path().join("crash.so");
-    let code = "#include <signal.h>\n\
-                __attribute__((constructor)) static void crash(void) { raise(SIGSEGV); }\n";
+    let code = "#include <stdlib.h>\n\
+                __attribute__((constructor)) static void crash(void) { abort(); }\n";
     std::fs::write(&source, code).expect("the source");
     let built = Command::new("cc")
         .args(["-shared", "-fPIC", "-o"])
