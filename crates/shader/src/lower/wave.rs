@@ -97,17 +97,16 @@ impl Lower<'_, '_> {
                 let lane = self.lane_operand(ins)?;
                 self.moved(ins, WaveOp::ReadLane, Some(lane))
             }
-            Op::GroupNonUniformShuffleXor => {
+            Op::GroupNonUniformShuffleXor
+            | Op::GroupNonUniformShuffleUp
+            | Op::GroupNonUniformShuffleDown => {
+                let op = match ins.op {
+                    Op::GroupNonUniformShuffleXor => WaveOp::ShuffleXor,
+                    Op::GroupNonUniformShuffleUp => WaveOp::ShuffleUp,
+                    _ => WaveOp::ShuffleDown,
+                };
                 let lane = self.lane_operand(ins)?;
-                self.moved(ins, WaveOp::ShuffleXor, Some(lane))
-            }
-            Op::GroupNonUniformShuffleUp => {
-                let lane = self.lane_operand(ins)?;
-                self.moved(ins, WaveOp::ShuffleUp, Some(lane))
-            }
-            Op::GroupNonUniformShuffleDown => {
-                let lane = self.lane_operand(ins)?;
-                self.moved(ins, WaveOp::ShuffleDown, Some(lane))
+                self.moved(ins, op, Some(lane))
             }
             Op::GroupNonUniformRotateKHR => self.rotate(ins),
             Op::GroupNonUniformQuadBroadcast => {
