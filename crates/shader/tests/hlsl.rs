@@ -126,6 +126,16 @@ fn wave_rules_come_from_macro_source_include_and_attribute() {
     assert_eq!(by_line(None), WaveRule::Wave32);
     assert_eq!(by_line(Some("1")), WaveRule::Wave32);
     assert_eq!(by_line(Some("0")), WaveRule::Wave64);
+    let source = Source::text(
+        Language::Hlsl,
+        "a.hlsl",
+        format!(
+            "#if __HLSL_ENABLE_16_BIT && __SHADER_TARGET_MINOR == 2\n#define {named} 1\n#endif\n{BODY}"
+        ),
+    );
+    let args = ["-enable-16bit-types", "-T", "cs_6_2"].map(str::to_owned).to_vec();
+    let done = compile(&source, &CompileOptions { args, ..options() }).unwrap();
+    assert_eq!(done.wave, WaveRule::Wave32, "predefined macros are those of the compile");
     let error = hlsl(&format!("#define {named} 1.5\n{BODY}")).unwrap_err();
     assert!(error.what.contains("is no integer"), "{error}");
 }

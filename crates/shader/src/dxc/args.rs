@@ -21,8 +21,9 @@ pub(crate) struct UserArgs {
 const OUTPUTS: [&str; 11] = ["Fo", "Fc", "Fd", "Fe", "Fh", "Fi", "Fre", "Frs", "Fsh", "Vn", "MF"];
 
 /// Options without a value that change nothing about the SPIR-V, or that DXC
-/// takes for DXIL only. `Gis` is one: DXC refuses it with `-spirv`, and no
-/// float is re-ordered here anyway.
+/// takes for DXIL only. `Gis` (strict IEEE) is one: DXC refuses it with
+/// `-spirv`. Nothing here re-orders floats; DXC's optimiser may still fuse a
+/// multiplication and an addition, which `precise` prevents.
 const WITHOUT_EFFECT: [&str; 11] = [
     "spirv",
     "Gis",

@@ -42,6 +42,9 @@ pub(super) fn compile(
     let text = attributes::without_bindings(text);
     let common = job.request.args.clone();
     job.request.args.extend(["-T".into(), target.clone()]);
+    // Some change predefined macros (`-HV`, `-enable-16bit-types`).
+    let quiet = |arg: &&String| !arg.starts_with("-fspv-debug");
+    job.request.args.extend(user.rest.iter().filter(quiet).cloned());
     let pre = job.run(Op::Preprocess, facts::marked(&format!("{}{text}", job.first_line())))?;
     let preprocessed = String::from_utf8_lossy(&pre.output);
     let found = facts::read(&preprocessed, &entry, prelude::is_ours);
