@@ -55,8 +55,11 @@ pub fn options(build: &BuildArgs) -> RunOptions {
         profile: build.profile,
         images: build.images.clone(),
         dxc: build.dxc.clone(),
-        // This program serves as DXC's process itself.
-        helper: std::env::current_exe().ok(),
+        // This program serves as DXC's process itself, unless another is named.
+        helper: match std::env::var_os(wavefence_shader::dxc::HELPER_VARIABLE) {
+            Some(_) => None,
+            None => std::env::current_exe().ok(),
+        },
         ..RunOptions::default()
     }
 }
