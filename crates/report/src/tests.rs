@@ -76,10 +76,12 @@ fn error(expected: bool) -> CallErrorItem {
 fn the_exit_code_is_the_first_that_holds() {
     for bits in 0..64u32 {
         let has = |bit: u32| bits >> bit & 1 == 1;
-        let mut r = Report::default();
         // What is expected, and advice, never counts.
-        r.findings = vec![finding("advice", false), finding("proven", true)];
-        r.checks.push(check(true));
+        let mut r = Report {
+            findings: vec![finding("advice", false), finding("proven", true)],
+            checks: vec![check(true)],
+            ..Report::default()
+        };
         if has(0) {
             r.findings.push(finding("possible", false));
         }
