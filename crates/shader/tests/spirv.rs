@@ -223,7 +223,7 @@ fn sizes_and_depths_have_limits() {
 
 #[test]
 fn calls_that_double_without_end_are_cut_short() {
-    let mut text = format!("{HEAD}");
+    let mut text = HEAD.to_string();
     text += "%main = OpFunction %void None %fn\n%entry = OpLabel\n\
              %x = OpFunctionCall %void %f40\nOpReturn\nOpFunctionEnd\n";
     for i in (1..=40).rev() {
