@@ -91,7 +91,12 @@ fn jumps_to(block: &Block, label: Label, continues: bool) -> bool {
     walk(block, &mut |stmt| match stmt {
         Stmt::Break(l) => found |= *l == label && !continues,
         Stmt::Continue(l) => found |= *l == label && continues,
-        _ => {}
+        Stmt::Inst(..)
+        | Stmt::If { .. }
+        | Stmt::Loop { .. }
+        | Stmt::Scope { .. }
+        | Stmt::Switch { .. }
+        | Stmt::Return => {}
     });
     found
 }

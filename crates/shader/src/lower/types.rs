@@ -215,7 +215,17 @@ impl Module<'_> {
             Type::Int { bits: 32 } | Type::Float { bits: 32 } => Ok(Ty::B32),
             Type::Int { bits } => Err(ShaderError::unsupported(format!("{bits}-bit integers"))),
             Type::Float { bits } => Err(ShaderError::unsupported(format!("{bits}-bit floats"))),
-            _ => Err(ShaderError::invalid(format!("%{id} is no scalar type"))),
+            Type::Void
+            | Type::Vector { .. }
+            | Type::Matrix { .. }
+            | Type::Array { .. }
+            | Type::RuntimeArray { .. }
+            | Type::Struct { .. }
+            | Type::Pointer { .. }
+            | Type::Function
+            | Type::Image(_)
+            | Type::Sampler
+            | Type::SampledImage => Err(ShaderError::invalid(format!("%{id} is no scalar type"))),
         }
     }
 
@@ -224,7 +234,18 @@ impl Module<'_> {
         match *self.ty(id)? {
             Type::Vector { elem, n } => Ok((elem, n)),
             Type::Bool | Type::Int { .. } | Type::Float { .. } => Ok((id, 1)),
-            _ => Err(ShaderError::invalid(format!("%{id} is no scalar or vector type"))),
+            Type::Void
+            | Type::Matrix { .. }
+            | Type::Array { .. }
+            | Type::RuntimeArray { .. }
+            | Type::Struct { .. }
+            | Type::Pointer { .. }
+            | Type::Function
+            | Type::Image(_)
+            | Type::Sampler
+            | Type::SampledImage => {
+                Err(ShaderError::invalid(format!("%{id} is no scalar or vector type")))
+            }
         }
     }
 

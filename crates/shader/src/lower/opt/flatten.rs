@@ -70,7 +70,21 @@ fn side(block: &Block) -> Option<Side<'_>> {
                 _ => 1,
             },
             Inst::Ternary { .. } => 1,
-            _ => return None,
+            Inst::Builtin { .. }
+            | Inst::Reduce { .. }
+            | Inst::ReducePartition { .. }
+            | Inst::Wave { .. }
+            | Inst::Ballot { .. }
+            | Inst::Match { .. }
+            | Inst::Load { .. }
+            | Inst::Store { .. }
+            | Inst::Atomic { .. }
+            | Inst::BufferSize { .. }
+            | Inst::Image { .. }
+            | Inst::Barrier(_)
+            | Inst::OrderedAdd { .. }
+            | Inst::Gds { .. }
+            | Inst::Clock { .. } => return None,
         };
         // A read of a var set before on this side would see the other side's.
         let mut late = false;

@@ -93,7 +93,22 @@ impl Hoist<'_> {
             // A copy is there because its var changes.
             Inst::Unary { op, .. } => *op != UnOp::Copy,
             Inst::Binary { .. } | Inst::Ternary { .. } => true,
-            _ => false,
+            Inst::Set { .. }
+            | Inst::Builtin { .. }
+            | Inst::Reduce { .. }
+            | Inst::ReducePartition { .. }
+            | Inst::Wave { .. }
+            | Inst::Ballot { .. }
+            | Inst::Match { .. }
+            | Inst::Load { .. }
+            | Inst::Store { .. }
+            | Inst::Atomic { .. }
+            | Inst::BufferSize { .. }
+            | Inst::Image { .. }
+            | Inst::Barrier(_)
+            | Inst::OrderedAdd { .. }
+            | Inst::Gds { .. }
+            | Inst::Clock { .. } => false,
         };
         if !moves {
             return None;
