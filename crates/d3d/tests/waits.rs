@@ -4,8 +4,10 @@
 
 mod common;
 
-use common::{MODES, device};
-use wavefence_base::{GpuAddress, ProfileName, StallVerdict};
+use common::{MODES, device, store_kernel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use wavefence_base::{Event, GpuAddress, Observer, ProfileName, StallVerdict};
 use wavefence_d3d::enums::*;
 use wavefence_d3d::{CommandList, Device, Ending, ListKind, Queue, RunMode};
 
@@ -182,6 +184,64 @@ fn blocked_then_satisfied_by_a_later_submit() {
         assert!(report.is_clean(), "{func}: {report:?}");
         assert!(case.passed());
     });
+}
+
+/// Counts the waits that were met before their condition held.
+struct Blocked(Arc<AtomicU32>);
+
+impl Observer for Blocked {
+    fn event(&mut self, event: &Event) {
+        if matches!(event, Event::WaitBlocked { .. }) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// There is one graphics queue, so graphics waits for graphics on itself: its ME
+/// meets the wait while the shaders before the end-of-pipe write still run.
+#[test]
+fn graphics_waits_for_its_own_end_of_pipe() {
+    for profile in [ProfileName::XboxOne, ProfileName::XboxOneX, ProfileName::SeriesX] {
+        for (wide, func) in [false, true].into_iter().flat_map(|w| SIX.map(|f| (w, f))) {
+            let (reference, fails, holds) = values(func, wide);
+            let blocked = Arc::new(AtomicU32::new(0));
+            let observer = Box::new(Blocked(blocked.clone()));
+            let mut device = Device::builder().profile(profile).observer(observer).build().unwrap();
+            let pipeline = device.create_pipeline("store", store_kernel(7, 64)).unwrap();
+            let data = device.create_buffer("data", 256 * 64 * 4).unwrap();
+            let graphics = queue(&mut device, ListKind::Graphics, false);
+            let flag = device.create_buffer("flag", 64).unwrap().address();
+            let out = device.create_buffer("out", 64).unwrap().address();
+            let mut case = Case {
+                device,
+                waiter: graphics.clone(),
+                writer: graphics.clone(),
+                flag,
+                out,
+                wide,
+            };
+            case.set(fails);
+            let mut list = case.device.create_command_list("Both", ListKind::Graphics);
+            list.set_pipeline_state(&pipeline).set_uav(0, 0, data.raw_view());
+            list.dispatch(256, 1, 1);
+            bottom_write(&mut list, flag, holds, wide);
+            wait(&mut list, flag, func, reference, wide);
+            bottom_write(&mut list, out, 1, false);
+            list.close().unwrap();
+            case.device.execute_command_lists(&graphics, &[&list]).unwrap();
+            let report = case.device.run();
+            assert!(report.is_clean(), "{profile} {func}: {report:?}");
+            assert!(case.passed());
+            assert!(blocked.load(Ordering::Relaxed) > 0, "{profile} {func}: held at once");
+            // Never: the value is overwritten before the wait.
+            case.device.write(out, &[0; 4]).unwrap();
+            case.submit_writer(fails);
+            case.submit_waiter(func, reference);
+            let report = case.device.run();
+            assert!(report.hang().is_some(), "{profile} {func}: {report:?}");
+            assert!(!case.passed());
+        }
+    }
 }
 
 #[test]
