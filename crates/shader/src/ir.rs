@@ -152,7 +152,8 @@ pub enum Stmt {
         label: Label,
         /// The body.
         body: Block,
-        /// Run once per iteration by all lanes still in the loop.
+        /// Run once per iteration by all lanes still in the loop; may `Break`,
+        /// may not `Continue`.
         continuing: Block,
         /// Source line.
         loc: Loc,
@@ -210,7 +211,8 @@ pub struct Kernel {
     pub resources: Vec<Resource>,
     /// Group-shared memory in bytes.
     pub lds_bytes: u32,
-    /// Private memory per lane in bytes (arrays with run-time indices).
+    /// Private memory per lane in bytes (arrays with run-time indices). Starts
+    /// as 0.
     pub scratch_bytes: u32,
     /// Registers.
     pub regs: Vec<RegDecl>,
