@@ -26,12 +26,25 @@ fn scenario(args: &DisasmArgs) -> Result<u8, Failure> {
     let (lists, report) = runner::record(&source, &scenario, &options)?;
     let mut code = 0;
     for list in lists {
-        ui::out(&format!("list \"{}\" ({}, {generation})\n", list.name, list.ring));
-        let (text, error) = packets(&list.words, generation, list.ring, &list.calls);
-        ui::out(&text);
-        if let Some(error) = error {
-            // Our own encoder made them.
-            panic!("list \"{}\" does not decode: {error}", list.name);
+        ui::out(&format!(
+            "list \"{}\" ({}, {generation})\n\
+             ; addresses of the list's own tables and scratch words are 0 until it is executed\n",
+            list.name, list.ring
+        ));
+        let none = BTreeMap::new();
+        let branches = list.branches.iter().map(|words| (words, &none));
+        for (i, (words, calls)) in
+            [(&list.words, &list.calls)].into_iter().chain(branches).enumerate()
+        {
+            if i > 0 {
+                ui::out(&format!("list \"{}\", branch {i}\n", list.name));
+            }
+            let (text, error) = packets(words, generation, list.ring, calls);
+            ui::out(&text);
+            if let Some(error) = error {
+                // Our own encoder made them.
+                panic!("list \"{}\" does not decode: {error}", list.name);
+            }
         }
     }
     for error in &report.errors {

@@ -219,6 +219,7 @@ fn disasm_prints_lists_and_dumps() {
     assert!(text.contains("list \"L\" (compute, gfx10.3)"), "{text}");
     assert!(text.contains("; #0 Write32BitValueBottomOfPipeX"), "{text}");
     assert!(text.contains("RELEASE_MEM"), "{text}");
+    assert!(text.contains("0 until it is executed"), "{text}");
 
     // One NOP of two dwords, as text and as bytes.
     let hex = file(&dir, "nop.txt", b"# a NOP\nc0001000 00000000\n");

@@ -163,6 +163,8 @@ pub struct Packets {
     pub ring: wavefence_pm4::Ring,
     /// Its dwords.
     pub words: Vec<u32>,
+    /// Command buffers that packets of the list may run, in the order of those.
+    pub branches: Vec<Vec<u32>>,
     /// Each call's text by the dword its packets start at.
     pub calls: BTreeMap<usize, Vec<String>>,
 }

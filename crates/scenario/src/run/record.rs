@@ -45,6 +45,7 @@ impl Recorded {
             name: self.list.name().to_string(),
             ring: self.list.kind().ring(),
             words: self.list.words().to_vec(),
+            branches: self.list.branches().map(<[u32]>::to_vec).collect(),
             calls,
         }
     }
