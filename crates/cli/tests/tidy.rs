@@ -21,7 +21,7 @@ const LEVELS: &[(&str, u32)] = &[
 ];
 
 /// Path prefixes (under `crates/`) where `unsafe` may stand.
-const UNSAFE: &[&str] = &["memory/src/store", "wave/src/simd", "shader/src/dxc"];
+const UNSAFE: &[&str] = &["memory/src/store", "wave/src/simd/", "shader/src/dxc"];
 
 const FILE_LINES: usize = 800;
 const FUNCTION_LINES: usize = 80;
@@ -143,9 +143,10 @@ fn is_argued(name: &str, files: &BTreeMap<String, String>) -> bool {
     let argues = |text: &String| {
         text.lines().any(|l| l.starts_with("//!") && (has_word(l, "sound") || has_word(l, "Sound")))
     };
-    let parent = || name.rsplit_once('/').map(|(folder, _)| format!("{folder}.rs"));
+    let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
     files.get(name).is_some_and(argues)
-        || parent().is_some_and(|p| files.contains_key(&p) && is_argued(&p, files))
+        || files.get(&format!("{folder}/mod.rs")).is_some_and(argues)
+        || files.contains_key(&format!("{folder}.rs")) && is_argued(&format!("{folder}.rs"), files)
 }
 
 #[test]
