@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use wavefence_base::{ProfileName, WaveSize};
 use wavefence_d3d::enums::D3D12XBOX_DISPATCH_FLAGS;
-use wavefence_d3d::{Device, ListKind, RunMode};
+use wavefence_d3d::{CommandList, Device, ListKind, Queue, RunMode};
 use wavefence_shader::lower::LowerOptions;
 use wavefence_shader::source::{CompileOptions, Language, Source, compile, load_kernel};
 
@@ -71,6 +71,15 @@ pub fn spirv(case: &Case, helper: &Path) -> Result<Vec<u32>, String> {
     compile(&source, &options).map(|c| c.words).map_err(|e| e.to_string())
 }
 
+/// Milliseconds from submit to idle.
+fn dispatch(device: &mut Device, queue: &Queue, list: &CommandList) -> Result<f64, String> {
+    let start = Instant::now();
+    device.execute_command_lists(queue, &[list]).map_err(|e| e.to_string())?;
+    let report = device.run();
+    let ms = start.elapsed().as_secs_f64() * 1e3;
+    if report.is_clean() { Ok(ms) } else { Err(format!("{:?} {:?}", report.ending, report.faults)) }
+}
+
 /// Runs `case`, checks its first result, then times `repeats` more dispatches.
 ///
 /// # Errors
@@ -105,27 +114,12 @@ pub fn measure(case: &Case, setup: Setup, helper: &Path) -> Result<Measured, Str
     let [x, y, z] = case.grid;
     list.dispatch_x(x, y, z, flags);
     list.close().map_err(|e| text(&e))?;
-    let mut once = || -> Result<f64, String> {
-        let start = Instant::now();
-        device.execute_command_lists(&queue, &[&list]).map_err(|e| text(&e))?;
-        let report = device.run();
-        let ms = start.elapsed().as_secs_f64() * 1e3;
-        if !report.is_clean() {
-            return Err(format!("{}: {:?} {:?}", case.name, report.ending, report.faults));
-        }
-        Ok(ms)
-    };
+    let mut once = || dispatch(&mut device, &queue, &list).map_err(|e| text(&e));
     once()?;
     let (address, bytes) = result.ok_or_else(|| text(&"no result buffer"))?;
     let got = device.read(address, bytes).map_err(|e| text(&e))?;
     (case.check)(&got).map_err(|e| text(&e))?;
-    let mut once = || -> Result<f64, String> {
-        let start = Instant::now();
-        device.execute_command_lists(&queue, &[&list]).map_err(|e| text(&e))?;
-        let report = device.run();
-        let ms = start.elapsed().as_secs_f64() * 1e3;
-        report.is_clean().then_some(ms).ok_or_else(|| text(&"a repeat was not clean"))
-    };
+    let mut once = || dispatch(&mut device, &queue, &list).map_err(|e| text(&e));
     if setup.repeats > 0 {
         once()?;
     }

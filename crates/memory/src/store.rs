@@ -33,6 +33,31 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
+/// The operations of [`Atomic`] on one width; gives the old value.
+macro_rules! read_modify_write {
+    ($word:expr, $op:expr, $value:expr, $compare:expr, $unsigned:ty, $signed:ty) => {{
+        let (word, value) = ($word, $value);
+        let (set, get) = (Ordering::AcqRel, Ordering::Acquire);
+        let smin = |x: $unsigned| Some((x as $signed).min(value as $signed) as $unsigned);
+        let smax = |x: $unsigned| Some((x as $signed).max(value as $signed) as $unsigned);
+        match $op {
+            Atomic::Add => word.fetch_add(value, set),
+            Atomic::Sub => word.fetch_sub(value, set),
+            Atomic::And => word.fetch_and(value, set),
+            Atomic::Or => word.fetch_or(value, set),
+            Atomic::Xor => word.fetch_xor(value, set),
+            Atomic::UMin => word.fetch_min(value, set),
+            Atomic::UMax => word.fetch_max(value, set),
+            Atomic::SMin => word.fetch_update(set, get, smin).unwrap_or(0),
+            Atomic::SMax => word.fetch_update(set, get, smax).unwrap_or(0),
+            Atomic::Exchange => word.swap(value, set),
+            Atomic::CompareExchange => {
+                word.compare_exchange($compare, value, set, get).unwrap_or_else(|x| x)
+            }
+        }
+    }};
+}
+
 #[cfg(target_endian = "big")]
 compile_error!("guest memory is little-endian and is read in place");
 
@@ -261,48 +286,12 @@ impl<'a> Window<'a> {
     /// Read-modify-write of the aligned word that holds `at`; gives the old
     /// value, `None` if it is not there.
     pub fn atomic_u32(self, op: Atomic, at: u64, value: u32, compare: u32) -> Option<u32> {
-        let a = self.atomic::<AtomicU32>(at)?;
-        let o = Ordering::AcqRel;
-        let smin = |x: u32| (x as i32).min(value as i32) as u32;
-        let smax = |x: u32| (x as i32).max(value as i32) as u32;
-        Some(match op {
-            Atomic::Add => a.fetch_add(value, o),
-            Atomic::Sub => a.fetch_sub(value, o),
-            Atomic::And => a.fetch_and(value, o),
-            Atomic::Or => a.fetch_or(value, o),
-            Atomic::Xor => a.fetch_xor(value, o),
-            Atomic::UMin => a.fetch_min(value, o),
-            Atomic::UMax => a.fetch_max(value, o),
-            Atomic::SMin => a.fetch_update(o, Ordering::Acquire, |x| Some(smin(x))).unwrap_or(0),
-            Atomic::SMax => a.fetch_update(o, Ordering::Acquire, |x| Some(smax(x))).unwrap_or(0),
-            Atomic::Exchange => a.swap(value, o),
-            Atomic::CompareExchange => {
-                a.compare_exchange(compare, value, o, Ordering::Acquire).unwrap_or_else(|x| x)
-            }
-        })
+        Some(read_modify_write!(self.atomic::<AtomicU32>(at)?, op, value, compare, u32, i32))
     }
 
     /// As [`Self::atomic_u32`], 64 bits.
     pub fn atomic_u64(self, op: Atomic, at: u64, value: u64, compare: u64) -> Option<u64> {
-        let a = self.atomic::<AtomicU64>(at)?;
-        let o = Ordering::AcqRel;
-        let smin = |x: u64| (x as i64).min(value as i64) as u64;
-        let smax = |x: u64| (x as i64).max(value as i64) as u64;
-        Some(match op {
-            Atomic::Add => a.fetch_add(value, o),
-            Atomic::Sub => a.fetch_sub(value, o),
-            Atomic::And => a.fetch_and(value, o),
-            Atomic::Or => a.fetch_or(value, o),
-            Atomic::Xor => a.fetch_xor(value, o),
-            Atomic::UMin => a.fetch_min(value, o),
-            Atomic::UMax => a.fetch_max(value, o),
-            Atomic::SMin => a.fetch_update(o, Ordering::Acquire, |x| Some(smin(x))).unwrap_or(0),
-            Atomic::SMax => a.fetch_update(o, Ordering::Acquire, |x| Some(smax(x))).unwrap_or(0),
-            Atomic::Exchange => a.swap(value, o),
-            Atomic::CompareExchange => {
-                a.compare_exchange(compare, value, o, Ordering::Acquire).unwrap_or_else(|x| x)
-            }
-        })
+        Some(read_modify_write!(self.atomic::<AtomicU64>(at)?, op, value, compare, u64, i64))
     }
 }
 

@@ -39,7 +39,7 @@ fn outputs(spirv: &[u8], groups: [u32; 3], buffers: &[Vec<u32>]) -> Vec<Vec<u32>
 
 macro_rules! spirv {
     ($name:literal) => {
-        include_bytes!(concat!("kernels/", $name, ".spv"))
+        include_bytes!(concat!("../../shader/tests/fixtures/", $name, ".spv"))
     };
 }
 
