@@ -1,5 +1,6 @@
 //! Holds the rules of the house that a compiler does not: the level table, the
-//! list of files that may leave safe Rust, size budgets, and that ARCHITECTURE.md names what is there.
+//! list of files that may leave safe Rust, size budgets, and that ARCHITECTURE.md
+//! names what is there.
 
 use std::collections::BTreeMap;
 use std::fs;
