@@ -273,6 +273,8 @@ impl Flat {
         let place = match space {
             Space::Lds => Place::Lds { bytes: self.kernel.lds_bytes },
             Space::Scratch => Place::Scratch { bytes: self.kernel.scratch_bytes },
+            // Addresses have 64 bits, which `check::supported` refuses.
+            Space::Global(_) => Place::Scratch { bytes: 0 },
             Space::Buffer(at) => Place::Buffer(self.buffer(at, order, loc)),
         };
         let mut locs = [Loc::default(); 4];

@@ -230,6 +230,11 @@ pub enum Space {
     Lds,
     /// The lane's private memory. Out of bounds as for buffers.
     Scratch,
+    /// Memory without a descriptor: the register (`B64`) holds the lane's GPU
+    /// address, to which the access adds [`Addr::offset`], sign-extended;
+    /// [`Addr::index`] is none. An access outside every allocation is the
+    /// guest's fault (reads give 0, writes and atomics do nothing).
+    Global(Reg),
 }
 
 /// A byte offset: `index * scale + offset`, in 32 bits, wrapping. Components lie

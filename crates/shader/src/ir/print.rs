@@ -213,6 +213,7 @@ impl Printer<'_, '_, '_> {
             Space::Buffer(at) => self.place(at),
             Space::Lds => "lds".to_owned(),
             Space::Scratch => "scratch".to_owned(),
+            Space::Global(base) => format!("global[{}]", self.r(base)),
         };
         let inner = match (addr.index, addr.offset) {
             (None, offset) => offset.to_string(),

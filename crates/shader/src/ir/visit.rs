@@ -101,6 +101,7 @@ macro_rules! walk {
         match $space {
             Space::Buffer(at) => walk!(@resource at, $opt, $use),
             Space::Lds | Space::Scratch => {}
+            Space::Global(base) => $use(base),
         }
     };
     (@addr $addr:expr, $opt:ident, $use:ident) => {{

@@ -145,6 +145,7 @@ impl<'k> Wave<'k> {
             }
             Space::Lds => &mut self.lds,
             Space::Scratch => &mut self.scratch[l],
+            Space::Global(_) => unreachable!("no test here takes addresses"),
         }
     }
 

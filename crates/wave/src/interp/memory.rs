@@ -298,7 +298,8 @@ impl State {
                 let buffer = flat.buffer(*at, order, loc);
                 self.atomic_buffer(&operands, &buffer, highest, env.port);
             }
-            Space::Scratch => {}
+            // Addresses have 64 bits, which `check::supported` refuses.
+            Space::Scratch | Space::Global(_) => {}
         }
         if let Some(dst) = dst {
             self.file.set(flat.loc(*dst), &self.stage.data[0]);

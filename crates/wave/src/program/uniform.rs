@@ -198,6 +198,7 @@ impl Walk<'_> {
             Space::Buffer(b) => index && b.index.is_none_or(|i| self.facts.is_uniform(i)),
             Space::Lds => index,
             Space::Scratch => false,
+            Space::Global(base) => self.facts.is_uniform(base),
         }
     }
 }

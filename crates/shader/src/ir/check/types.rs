@@ -105,17 +105,17 @@ impl Types<'_> {
             Inst::Load { dst, space, addr, .. } => {
                 self.components(dst)?;
                 self.space(*space, false)?;
-                self.addr(*addr)
+                self.addr(*space, *addr)
             }
             Inst::Store { src, space, addr, .. } => {
                 self.components(src)?;
                 self.space(*space, true)?;
-                self.addr(*addr)
+                self.addr(*space, *addr)
             }
             Inst::Atomic { op, dst, space, addr, value, compare, .. } => {
                 self.space(*space, *op != AtomicOp::Load)?;
                 ensure(*space != Space::Scratch, || "atomic on private memory".to_owned())?;
-                self.addr(*addr)?;
+                self.addr(*space, *addr)?;
                 self.atomic(*op, *dst, *value, *compare)
             }
             Inst::BufferSize { dst, buffer } => {
@@ -301,7 +301,11 @@ impl Types<'_> {
         self.same(Class::Int, regs, "memory access")
     }
 
-    fn addr(&self, addr: Addr) -> Check {
+    fn addr(&self, space: Space, addr: Addr) -> Check {
+        if let Space::Global(base) = space {
+            ensure(addr.index.is_none(), || format!("an index beside the address {base:?}"))?;
+            self.want(base, Ty::B64, "GPU address")?;
+        }
         addr.index.map_or(Ok(()), |r| self.want(r, Ty::B32, "address"))
     }
 
