@@ -4,6 +4,7 @@
 //! with no observer builds no event. Events of a model run come in one order
 //! that depends on the input alone.
 
+use crate::access::{Engine, MemoryAccess};
 use crate::{DispatchId, Fault, GpuAddress, GpuRange, KernelId, QueueId, SubmitId, WaveSize};
 
 /// Who wrote a value to memory.
@@ -49,6 +50,26 @@ pub enum CacheAction {
     FlushDepthData,
     /// Depth block metadata written back and invalidated.
     FlushDepthMeta,
+}
+
+/// How far earlier work of a queue has come (`hardware/caches.md` 3.1, with T2
+/// split in two, as the vendor's page asks). Each level holds all before it but
+/// [`Self::CpDma`] and [`Self::MicroEngine`], which stand apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// Waves have ended; their stores may be on the way.
+    ShadersDone,
+    /// L2 has accepted their stores.
+    Accepted,
+    /// Cache actions of the event itself are complete: L2 written back where
+    /// asked.
+    WrittenBack,
+    /// Memory has confirmed it.
+    Confirmed,
+    /// The command processor's own copies are done.
+    CpDma,
+    /// The ME has executed what the PFP sent it (PFP_SYNC_ME).
+    MicroEngine,
 }
 
 /// Something a device did. `packet` fields are addresses of packet headers.
@@ -181,6 +202,29 @@ pub enum Event {
         on_pfp: bool,
         /// True for the end-of-pipe half, false for an acquire.
         bottom: bool,
+        /// Place among the memory accesses of the run.
+        seq: u64,
+    },
+    /// An engine knows that work has ended, or waits no longer for it: what a
+    /// partial flush, an idle or a DMA sync gives.
+    Reached {
+        /// The queue.
+        queue: QueueId,
+        /// The packet.
+        packet: GpuAddress,
+        /// Which engine goes on.
+        engine: Engine,
+        /// What was waited for.
+        level: Level,
+    },
+    /// An end-of-pipe or end-of-shader event took effect.
+    EndOfPipe {
+        /// The queue.
+        queue: QueueId,
+        /// The packet.
+        packet: GpuAddress,
+        /// What was complete when its value was written.
+        level: Level,
     },
     /// An engine copied or filled memory.
     Transfer {
@@ -226,6 +270,17 @@ pub enum Event {
 pub trait Observer: Send {
     /// One event, in order.
     fn event(&mut self, event: &Event);
+
+    /// True if [`Self::access`] wants to be called. Asked once; where nobody
+    /// listens no record is built.
+    fn wants_accesses(&self) -> bool {
+        false
+    }
+
+    /// One memory access of a model run, in order with the events.
+    fn access(&mut self, access: &MemoryAccess<'_>) {
+        let _ = access;
+    }
 }
 
 /// An observer that keeps every event, for tests and traces.

@@ -10,6 +10,7 @@
 //!
 //! It knows nothing about packets, shaders, Direct3D names or files.
 
+pub mod access;
 pub mod address;
 pub mod event;
 pub mod fault;
@@ -19,9 +20,11 @@ pub mod id;
 pub mod lane;
 pub mod profile;
 pub mod stall;
+pub mod topology;
 
+pub use access::{AccessKind, Agent, Engine, MemoryAccess, Piece};
 pub use address::{GpuAddress, GpuRange};
-pub use event::{CacheAction, Event, EventLog, Observer, Writer};
+pub use event::{CacheAction, Event, EventLog, Level, Observer, Writer};
 pub use fault::{Fault, FaultKind, Limit, LimitKind, Place};
 pub use finding::{Finding, Rule, Verdict};
 pub use format::{ComponentKind, TexelFormat};
@@ -29,3 +32,4 @@ pub use id::{AllocationId, DispatchId, KernelId, QueueId, SubmitId};
 pub use lane::{LaneMask, WaveSize};
 pub use profile::{Confidence, Family, Generation, Marked, Profile, ProfileName};
 pub use stall::{BlockedWait, PastWrite, PendingWrite, Stall, StallVerdict, StuckWork};
+pub use topology::{CacheClass, CacheShape, Client, Sharing, Topology, WritePolicy};

@@ -64,6 +64,8 @@ pub(crate) struct Core {
     /// Set when the run must end.
     pub(crate) ending: Option<Outcome>,
     pub(crate) next_dispatch: u32,
+    /// Accesses and cache actions so far.
+    seq: u64,
     /// Dispatches that the schedule has not taken up yet.
     pub(crate) started: Vec<Arc<Dispatch>>,
     limits: Limits,
@@ -97,6 +99,7 @@ impl Core {
             model,
             ending: None,
             next_dispatch: 0,
+            seq: 0,
             started: Vec::new(),
             limits: desc.limits,
             packets: 0,
@@ -296,6 +299,12 @@ impl Core {
             );
         }
         self.limit(Limit::budget(what));
+    }
+
+    /// The next place among memory accesses and cache actions.
+    pub(crate) fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
     }
 
     /// The next dispatch's number.

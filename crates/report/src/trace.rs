@@ -136,7 +136,7 @@ fn rest(event: &Event) -> (&'static str, Fields) {
                 ("value", json!(value)),
             ],
         ),
-        Event::Flush { queue, packet, actions, range: over, on_pfp, bottom } => (
+        Event::Flush { queue, packet, actions, range: over, on_pfp, bottom, .. } => (
             "flush",
             vec![
                 ("queue", json!(queue.0)),

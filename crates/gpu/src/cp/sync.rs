@@ -76,6 +76,7 @@ pub(crate) fn tell(
     // Colour and depth blocks do not exist for compute and DMA queues.
     debug_assert!(queue.ring == Ring::Graphics || !on_pfp);
     let queue = queue.id;
+    let seq = core.next_seq();
     core.emit(|| Event::Flush {
         queue,
         packet,
@@ -83,5 +84,6 @@ pub(crate) fn tell(
         range: flush.range,
         on_pfp,
         bottom,
+        seq,
     });
 }
