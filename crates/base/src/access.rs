@@ -96,6 +96,9 @@ pub enum AccessKind {
     Write,
     /// Reads, changes and writes as one.
     Atomic,
+    /// A wave's device-memory barrier: its stores are accepted by L2, and its
+    /// compute unit's own caches drop what they hold. No pieces.
+    Fence,
 }
 
 /// Consecutive bytes that an access touched.
@@ -110,9 +113,12 @@ pub struct Piece {
     /// Of reads: the cache that had the bytes already, `None` if memory or a
     /// fresh fill gave them. A piece never spans lines of different origin.
     pub hit: Option<CacheClass>,
-    /// Of reads: the `seq` at which the bytes were taken from memory's side of
-    /// the oldest copy that served them. Bytes written with a later `seq` into
-    /// that level are not in what the read gave.
+    /// Of reads and atomics: how old the bytes are. Every write to them with a
+    /// `seq` up to this is in what the read gave (or was written over); one with
+    /// a later `seq` is not, if it came before the read. A copy inherits it from
+    /// the copy it was filled from: from memory it is the `seq` of the fill, and
+    /// a store sets it, in each cache that keeps the store, to its own. Kept by
+    /// dwords.
     pub as_of: u64,
 }
 

@@ -26,10 +26,15 @@ pub enum Writer {
 pub enum CacheAction {
     /// Vector L1 (GFX7/8) or L0 and GL1 (GFX10) invalidate.
     InvalidateL1,
+    /// GL1 alone (GFX10): what an invalidate of K$ or I$ needs beside it.
+    InvalidateGl1,
     /// Lines marked volatile in the vector L1.
     InvalidateL1Volatile,
     /// L2 write-back and invalidate.
     InvalidateL2,
+    /// L2 invalidate without a write-back (GFX10): clean lines go, dirty bytes
+    /// stay where they are, or are lost (a switch).
+    InvalidateL2Clean,
     /// Lines marked volatile in L2.
     InvalidateL2Volatile,
     /// L2 write-back.
