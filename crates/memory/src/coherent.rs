@@ -303,32 +303,38 @@ impl Port for CoherentPort {
         compare: &Lanes,
         old: &mut Lanes,
     ) {
-        // Bits 0 and 1 of the address are not looked at.
-        let base = GpuAddress(a.base.0 & !3);
-        let slip = (a.base.0 & 3) as u32;
-        let words: Lanes = std::array::from_fn(|i| offsets[i].saturating_add(slip) & !3);
+        let (base, words) = aligned(a.base, offsets, 4);
         let bad = self.route(base, &words, mask, true, |window, offsets, lanes| {
             window.atomic_wave(op, offsets, lanes, value, compare, old)
         });
-        let mut wrong = Wrong::default();
-        for lane in bad.iter() {
-            let i = lane as usize;
-            let address = base.offset(u64::from(words[i]));
+        self.atomic_apart(a, base, &words, bad, 4, |window, i| {
             old[i] = 0;
-            let kind = self.each_piece(address, 4, true, |at, _, segment| {
-                // A word cut by the end of an allocation is not written at all.
-                if at == 0
-                    && let Some(v) =
-                        segment.window(address.0).atomic_u32(op, 0, value[i], compare[i])
-                {
-                    old[i] = v;
-                }
-            });
-            if let Some(kind) = kind {
-                wrong.add(kind, lane, address);
+            if let Some(v) = window.and_then(|w| w.atomic_u32(op, 0, value[i], compare[i])) {
+                old[i] = v;
             }
-        }
-        self.note(MissOp::Atomic, a.loc, 4, &wrong);
+        });
+    }
+
+    fn atomic64(
+        &mut self,
+        a: &Access,
+        op: Atomic,
+        offsets: &Lanes,
+        mask: LaneMask,
+        value: &[Lanes; 2],
+        compare: &[Lanes; 2],
+        old: &mut [Lanes; 2],
+    ) {
+        let (base, words) = aligned(a.base, offsets, 8);
+        let bad = self.route(base, &words, mask, true, |window, offsets, lanes| {
+            window.atomic_wave64(op, offsets, lanes, value, compare, old)
+        });
+        self.atomic_apart(a, base, &words, bad, 8, |window, i| {
+            let at = |pair: &[Lanes; 2]| u64::from(pair[1][i]) << 32 | u64::from(pair[0][i]);
+            let before = window.and_then(|w| w.atomic_u64(op, 0, at(value), at(compare)));
+            let before = before.unwrap_or(0);
+            [old[0][i], old[1][i]] = [before as u32, (before >> 32) as u32];
+        });
     }
 
     fn scalar(&mut self, address: GpuAddress, out: &mut [u8]) {
@@ -355,7 +361,46 @@ impl Port for CoherentPort {
     }
 }
 
+/// A base and offsets from it that are multiples of `bytes`, a power of two: the
+/// low bits of an address are not looked at.
+fn aligned(base: GpuAddress, offsets: &Lanes, bytes: u32) -> (GpuAddress, Lanes) {
+    let low = bytes - 1;
+    let slip = base.0 as u32 & low;
+    let moved = std::array::from_fn(|i| offsets[i].saturating_add(slip) & !low);
+    (GpuAddress(base.0 & !u64::from(low)), moved)
+}
+
 impl CoherentPort {
+    /// Atomics of lanes that lie wholly in no segment, or may not write there.
+    /// `one` gets the bytes from a lane's address on, or nothing where the lane
+    /// may not write, and the lane.
+    fn atomic_apart(
+        &mut self,
+        a: &Access,
+        base: GpuAddress,
+        offsets: &Lanes,
+        lanes: LaneMask,
+        bytes: u32,
+        mut one: impl FnMut(Option<Window<'_>>, usize),
+    ) {
+        let mut wrong = Wrong::default();
+        for lane in lanes.iter() {
+            let i = lane as usize;
+            let address = base.offset(u64::from(offsets[i]));
+            one(None, i);
+            let kind = self.each_piece(address, bytes.into(), true, |at, _, segment| {
+                // A word cut by the end of an allocation is not written at all.
+                if at == 0 {
+                    one(Some(segment.window(address.0)), i);
+                }
+            });
+            if let Some(kind) = kind {
+                wrong.add(kind, lane, address);
+            }
+        }
+        self.note(MissOp::Atomic, a.loc, bytes, &wrong);
+    }
+
     /// Loads whose lanes have different masks, lie in several segments, or miss.
     #[cold]
     fn load_apart(&mut self, a: &Access, offsets: &Lanes, masks: &[LaneMask], out: &mut [Lanes]) {

@@ -62,6 +62,20 @@ pub trait Port {
         old: &mut Lanes,
     );
 
+    /// As [`Self::atomic`], on 64 bits: low words, then high words. Bits 0 to 2 of
+    /// an address are not looked at.
+    #[allow(clippy::too_many_arguments, reason = "one pair of lane arrays per operand")]
+    fn atomic64(
+        &mut self,
+        a: &Access,
+        op: Atomic,
+        offsets: &Lanes,
+        mask: LaneMask,
+        value: &[Lanes; 2],
+        compare: &[Lanes; 2],
+        old: &mut [Lanes; 2],
+    );
+
     /// Reads the same bytes for the whole wave, through the scalar cache.
     fn scalar(&mut self, address: GpuAddress, out: &mut [u8]);
 
@@ -71,7 +85,7 @@ pub trait Port {
     fn fence(&mut self) {}
 }
 
-/// The operation of an atomic; 32 bits.
+/// The operation of an atomic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Atomic {

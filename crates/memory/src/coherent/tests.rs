@@ -134,6 +134,37 @@ proptest! {
         }
         prop_assert_eq!(contents(&s), contents(&twin));
     }
+
+    #[test]
+    fn wide_atomics_match_words(
+        o in lanes(), m in any::<u64>(), v in any::<u64>(), slip in 0..8u64,
+        op in prop_oneof![Just(Atomic::Add), Just(Atomic::SMax), Just(Atomic::CompareExchange)],
+    ) {
+        let s = space();
+        fill(&s);
+        let twin = space();
+        fill(&twin);
+        let mut port = CoherentPort::new(Arc::clone(&s));
+        let mut old = [[9; 64]; 2];
+        let values: [u64; 64] = std::array::from_fn(|i| v.wrapping_mul(i as u64));
+        let halves = |x: &[u64; 64]| [x.map(|x| x as u32), x.map(|x| (x >> 32) as u32)];
+        // What half of the lanes compare with is there.
+        let there: [u64; 64] = std::array::from_fn(|i| {
+            let at = GpuAddress((0x1000 + slip + u64::from(o[i])) & !7);
+            if i % 2 == 0 { s.gpu().read_u64(at).unwrap_or(0) } else { v }
+        });
+        let a = access(0x1000 + slip, 8, 1);
+        let (value, compare) = (halves(&values), halves(&there));
+        port.atomic64(&a, op, &o, LaneMask(m), &value, &compare, &mut old);
+        for lane in 0..64usize {
+            let at = GpuAddress((0x1000 + slip + u64::from(o[lane])) & !7);
+            let want = if m >> lane & 1 == 1 {
+                twin.gpu().atomic_u64(op, at, values[lane], there[lane]).unwrap_or(0)
+            } else { 9 << 32 | 9 };
+            prop_assert_eq!(u64::from(old[1][lane]) << 32 | u64::from(old[0][lane]), want);
+        }
+        prop_assert_eq!(contents(&s), contents(&twin));
+    }
 }
 
 #[test]
@@ -231,10 +262,14 @@ fn ports_of_two_threads_share_one_counter() {
                     let all = LaneMask(u64::MAX);
                     port.atomic(&a, Atomic::Add, &[8; 64], all, &[1; 64], &[0; 64], &mut old);
                     seen.extend_from_slice(&old);
+                    let (one, none) = ([[0; 64], [1; 64]], [[0; 64]; 2]);
+                    let mut old = [[0; 64]; 2];
+                    port.atomic64(&a, Atomic::Add, &[16; 64], all, &one, &none, &mut old);
                 }
                 assert!(seen.windows(2).all(|w| w[0] < w[1]));
             });
         }
     });
     assert_eq!(s.gpu().read_u32(GpuAddress(0x1008)), Ok(4 * 500 * 64));
+    assert_eq!(s.gpu().read_u64(GpuAddress(0x1010)), Ok((4 * 500 * 64) << 32));
 }

@@ -234,4 +234,26 @@ impl Window<'_> {
         }
         LaneMask(missed)
     }
+
+    /// As [`Self::atomic_wave`], on 64 bits: low words, then high words.
+    pub fn atomic_wave64(
+        self,
+        op: Atomic,
+        offsets: &Lanes,
+        mask: LaneMask,
+        value: &[Lanes; 2],
+        compare: &[Lanes; 2],
+        old: &mut [Lanes; 2],
+    ) -> LaneMask {
+        let mut missed = 0;
+        for lane in mask.iter() {
+            let i = lane as usize;
+            let at = |pair: &[Lanes; 2]| u64::from(pair[1][i]) << 32 | u64::from(pair[0][i]);
+            match self.atomic_u64(op, u64::from(offsets[i]), at(value), at(compare)) {
+                Some(v) => [old[0][i], old[1][i]] = [v as u32, (v >> 32) as u32],
+                None => missed |= 1 << lane,
+            }
+        }
+        LaneMask(missed)
+    }
 }

@@ -11,8 +11,7 @@
 //!   of the kernel has written it; a temp written inside a loop is not read
 //!   after that loop, nor in a later iteration before it is written again.
 //! - **Types.** Operands and results have the types of the op table in
-//!   `ir/check/types.rs`. Cross-lane operations other than votes and ballots
-//!   take no `Bool`; nor do memory accesses.
+//!   `ir/check/types.rs`. Reductions and memory accesses take no `Bool`.
 //! - **Control flow.** Labels are unique. `Break` names an enclosing loop, scope
 //!   or switch; `Continue` an enclosing loop, from its body and not from its
 //!   `continuing`. Nothing follows a `Break`, `Continue` or `Return` in its

@@ -362,7 +362,9 @@ pub enum Inst {
     },
     /// Size of a buffer in bytes.
     BufferSize { dst: Reg, buffer: ResourceRef },
-    /// Images and typed buffers. Typed buffers have one coordinate.
+    /// Images and typed buffers. Typed buffers have one coordinate. Results and
+    /// `data` are `B32`; all of them are `B64` where a load, store or atomic goes
+    /// through a 64-bit format (its missing components read as 0, 0, 1).
     Image {
         op: ImageOp,
         dst: Vec<Reg>,

@@ -160,33 +160,66 @@ impl Memory {
         self.0.get_mut(start..start + bytes)
     }
 
-    fn word(&mut self, address: u64) -> u32 {
-        self.at(address, 4).map_or(0, |b| u32::from_le_bytes(b.try_into().unwrap()))
+    /// Up to 8 bytes as a number; what is not there reads as 0.
+    fn number(&mut self, address: u64, width: usize) -> u64 {
+        let mut bytes = [0; 8];
+        if let Some(b) = self.at(address, width) {
+            bytes[..width].copy_from_slice(b);
+        }
+        u64::from_le_bytes(bytes)
     }
 
-    fn set(&mut self, address: u64, value: u32) {
-        if let Some(b) = self.at(address, 4) {
-            b.copy_from_slice(&value.to_le_bytes());
+    fn put(&mut self, address: u64, width: usize, value: u64) {
+        if let Some(b) = self.at(address, width) {
+            b.copy_from_slice(&value.to_le_bytes()[..width]);
         }
     }
 }
 
+/// What an atomic leaves in memory.
+fn changed(op: Atomic, was: u64, value: u64, compare: u64) -> u64 {
+    match op {
+        Atomic::Add => was.wrapping_add(value),
+        Atomic::Sub => was.wrapping_sub(value),
+        Atomic::And => was & value,
+        Atomic::Or => was | value,
+        Atomic::Xor => was ^ value,
+        Atomic::UMin => was.min(value),
+        Atomic::UMax => was.max(value),
+        Atomic::SMin => (was as i64).min(value as i64) as u64,
+        Atomic::SMax => (was as i64).max(value as i64) as u64,
+        Atomic::Exchange => value,
+        Atomic::CompareExchange if was == compare => value,
+        Atomic::CompareExchange => was,
+    }
+}
+
+/// Where component `c` of a lane lies.
+fn place(a: &Access, offsets: &Lanes, lane: u32, c: usize) -> u64 {
+    a.base.0 + u64::from(offsets[lane as usize]) + u64::from(a.width) * c as u64
+}
+
 impl Port for Memory {
     fn load(&mut self, a: &Access, offsets: &Lanes, masks: &[LaneMask], out: &mut [Lanes]) {
-        for (c, (mask, out)) in masks.iter().zip(out).enumerate() {
-            out.fill(0);
+        let rows = if a.width == 8 { 2 } else { 1 };
+        for (c, (mask, out)) in masks.iter().zip(out.chunks_mut(rows)).enumerate() {
+            out.fill([0; 64]);
             for lane in mask.iter() {
-                let at = a.base.0 + u64::from(offsets[lane as usize]) + 4 * c as u64;
-                out[lane as usize] = self.word(at);
+                let value = self.number(place(a, offsets, lane, c), a.width.into());
+                for (i, row) in out.iter_mut().enumerate() {
+                    row[lane as usize] = (value >> (32 * i)) as u32;
+                }
             }
         }
     }
 
     fn store(&mut self, a: &Access, offsets: &Lanes, masks: &[LaneMask], data: &[Lanes]) {
-        for (c, (mask, data)) in masks.iter().zip(data).enumerate() {
+        let rows = if a.width == 8 { 2 } else { 1 };
+        for (c, (mask, data)) in masks.iter().zip(data.chunks(rows)).enumerate() {
             for lane in mask.iter() {
-                let at = a.base.0 + u64::from(offsets[lane as usize]) + 4 * c as u64;
-                self.set(at, data[lane as usize]);
+                let word = |i: usize| u64::from(data[i][lane as usize]) << (32 * i);
+                let value = (0..rows).map(word).sum();
+                self.put(place(a, offsets, lane, c), a.width.into(), value);
             }
         }
     }
@@ -202,24 +235,35 @@ impl Port for Memory {
         old: &mut Lanes,
     ) {
         for lane in mask.iter().map(|l| l as usize) {
-            let at = a.base.0 + u64::from(offsets[lane]);
-            let was = self.word(at);
+            let at = a.base.0 + u64::from(offsets[lane]) & !3;
+            let was = self.number(at, 4) as u32;
             old[lane] = was;
-            let new = match op {
-                Atomic::Add => was.wrapping_add(value[lane]),
-                Atomic::Sub => was.wrapping_sub(value[lane]),
-                Atomic::And => was & value[lane],
-                Atomic::Or => was | value[lane],
-                Atomic::Xor => was ^ value[lane],
-                Atomic::UMin => was.min(value[lane]),
-                Atomic::UMax => was.max(value[lane]),
-                Atomic::SMin => (was as i32).min(value[lane] as i32) as u32,
-                Atomic::SMax => (was as i32).max(value[lane] as i32) as u32,
-                Atomic::Exchange => value[lane],
-                Atomic::CompareExchange if was == compare[lane] => value[lane],
-                Atomic::CompareExchange => was,
+            // As 64 bits, the signed ones with the sign.
+            let wide = |x: u32| match op {
+                Atomic::SMin | Atomic::SMax => x as i32 as u64,
+                _ => x.into(),
             };
-            self.set(at, new);
+            let new = changed(op, wide(was), wide(value[lane]), wide(compare[lane]));
+            self.put(at, 4, new & 0xFFFF_FFFF);
+        }
+    }
+
+    fn atomic64(
+        &mut self,
+        a: &Access,
+        op: Atomic,
+        offsets: &Lanes,
+        mask: LaneMask,
+        value: &[Lanes; 2],
+        compare: &[Lanes; 2],
+        old: &mut [Lanes; 2],
+    ) {
+        for lane in mask.iter().map(|l| l as usize) {
+            let at = a.base.0 + u64::from(offsets[lane]) & !7;
+            let was = self.number(at, 8);
+            [old[0][lane], old[1][lane]] = [was as u32, (was >> 32) as u32];
+            let wide = |x: &[Lanes; 2]| u64::from(x[1][lane]) << 32 | u64::from(x[0][lane]);
+            self.put(at, 8, changed(op, was, wide(value), wide(compare)));
         }
     }
 

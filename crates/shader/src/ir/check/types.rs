@@ -99,8 +99,7 @@ impl Types<'_> {
             }
             Inst::Match { dst, a } => {
                 self.words(dst, "match")?;
-                let no_bool = a.iter().all(|&r| self.ty(r) != Ok(Ty::Bool));
-                ensure(!a.is_empty() && no_bool, || format!("{inst:?}"))
+                ensure(!a.is_empty(), || format!("{inst:?}"))
             }
             Inst::Load { dst, space, addr, .. } => {
                 self.components(dst)?;
@@ -282,15 +281,15 @@ impl Types<'_> {
                 self.want(dst, Ty::Bool, name)
             }
             W::AllEqual | W::AllEqualF => {
-                let class = if op == W::AllEqual { Class::Int } else { Class::Float };
+                let class = if op == W::AllEqual { Class::Any } else { Class::Float };
                 self.same(class, &[a.ok_or_else(missing)?], name)?;
                 self.want(dst, Ty::Bool, name)
             }
             W::BroadcastFirst | W::ReadLane | W::ShuffleXor | W::ShuffleUp | W::ShuffleDown => {
-                self.same(Class::Int, &[dst, a.ok_or_else(missing)?], name)
+                self.same(Class::Any, &[dst, a.ok_or_else(missing)?], name)
             }
             W::QuadRead | W::QuadSwapX | W::QuadSwapY | W::QuadSwapDiagonal => {
-                self.same(Class::Int, &[dst, a.ok_or_else(missing)?], name)
+                self.same(Class::Any, &[dst, a.ok_or_else(missing)?], name)
             }
         }
     }
@@ -385,10 +384,14 @@ impl Types<'_> {
             let s = self.resource(*s)?;
             ensure(s.kind == ResourceKind::Sampler, || format!("{} is no sampler", s.name))?;
         }
-        for list in [dst, coords, offset, data] {
+        for list in [coords, offset] {
             self.words(list, "image")?;
         }
-        Ok(())
+        // Texels have components of 32 bits, or for the 64-bit formats of 64.
+        let all: Vec<Reg> = dst.iter().chain(data).copied().collect();
+        let wide = matches!(op, ImageOp::Load { .. } | ImageOp::Store | ImageOp::Atomic(_))
+            && all.first().is_some_and(|&r| self.ty(r) == Ok(Ty::B64));
+        if wide { self.same(Class::Int, &all, "image") } else { self.words(&all, "image") }
     }
 }
 
