@@ -27,6 +27,7 @@ rules! {
     1005 FACE_FAMILY "face-family": "The D3D11.X face exists on the Xbox One family only.", "design 4.1";
     1006 MARKER_BALANCE "marker-balance": "Every EndEvent closes a BeginEvent of the same list, and every event is closed before Close.", "PIX event markers";
     1007 ADDRESS_RANGE "address-range": "An address must not be 0 and must fit the GPU's address space: 40 bits on the Xbox One family, 48 on Series.", "hardware/pm4.md 1.4 and 2.2";
+    1008 RAW_PACKETS "raw-packets": "InsertPacketsX takes whole packets of the profile's generation and the list's kind.", "hardware/pm4.md 1";
 
     // Values written.
     1010 WRITE32_ALIGNMENT "write32-alignment": "Destination of a 32-bit write must be 4-byte aligned.", "seed 002, Destination";

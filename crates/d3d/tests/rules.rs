@@ -276,6 +276,20 @@ static CASES: &[Case] = &[
         || list(SeriesX, Compute, |_, l| write32(l, 1 << 40, Flush::NONE, Write::NONE)),
     ),
     case(
+        &rules::RAW_PACKETS,
+        // A type-3 NOP header that counts more dwords than follow.
+        || {
+            list(SeriesX, Compute, |_, l| {
+                l.insert_packets_x(&[0xC002_1000, 0]);
+            })
+        },
+        || {
+            list(SeriesX, Compute, |_, l| {
+                l.insert_packets_x(&[0xC000_1000, 0]);
+            })
+        },
+    ),
+    case(
         &rules::WRITE32_ALIGNMENT,
         || {
             list(SeriesX, Compute, |_, l| {

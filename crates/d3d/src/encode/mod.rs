@@ -230,6 +230,12 @@ impl Encoder {
         Own::Table(at as u32)
     }
 
+    /// Words that are whole packets.
+    pub(crate) fn raw(&mut self, words: &[u32]) {
+        self.cut_if_long();
+        self.words.extend_from_slice(words);
+    }
+
     /// A marker in the stream.
     pub(crate) fn marker(&mut self, marker: &Marker) {
         self.cut_if_long();

@@ -9,6 +9,7 @@ mod copy;
 mod dispatch;
 mod flush;
 mod marker;
+mod packets;
 mod value;
 
 pub use barrier::Barrier;
@@ -117,6 +118,16 @@ struct State {
     table: Option<Own>,
     /// Set when the bindings were judged wrong, so that one cause is told once.
     binding_errors: bool,
+}
+
+impl State {
+    /// Takes nothing for granted that packets said before.
+    fn forget(&mut self) {
+        self.program_dirty = self.pipeline.is_some();
+        self.bindings_dirty = true;
+        self.start_dirty = true;
+        self.threads = None;
+    }
 }
 
 /// The judgement of one call.
