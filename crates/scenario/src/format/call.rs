@@ -110,6 +110,7 @@ calls! {
     BeginEvent(Name: Text req, Color: Number opt);
     EndEvent();
     SetMarker(Name: Text req, Color: Number opt);
+    InsertPacketsX(Words: Numbers req);
 }
 
 /// One recorded call.

@@ -301,6 +301,9 @@ impl<'a> Args<'a> {
             CallKind::SetMarker => self.run(list, |a, l| {
                 Ok(l.set_marker(a.or("Color", WHITE)?, &a.required("Name")?.value))
             }),
+            CallKind::InsertPacketsX => {
+                self.run(list, |a, l| Ok(l.insert_packets_x(&a.numbers("Words")?)))
+            }
         }
     }
 
