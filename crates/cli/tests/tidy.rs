@@ -13,6 +13,7 @@ const LEVELS: &[(&str, u32)] = &[
     ("shader", 1),
     ("memory", 1),
     ("wave", 2),
+    ("check", 2),
     ("gpu", 3),
     ("d3d", 4),
     ("report", 5),
