@@ -69,7 +69,9 @@ impl State {
             CacheAction::InvalidateL1Volatile
             | CacheAction::InvalidateL2Volatile
             | CacheAction::InvalidateKVolatile
-            | CacheAction::InvalidateMetadata => gfx10,
+            | CacheAction::InvalidateMetadata
+            | CacheAction::InvalidateGl1
+            | CacheAction::InvalidateL2Clean => gfx10,
             CacheAction::InvalidateL1
             | CacheAction::InvalidateL2
             | CacheAction::WritebackL2

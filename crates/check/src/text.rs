@@ -10,8 +10,10 @@ pub fn action_name(action: CacheAction, generation: Generation) -> String {
     match action {
         CacheAction::InvalidateL1 if gfx10 => "invalidate of L0 and GL1",
         CacheAction::InvalidateL1 => "invalidate of vector L1",
+        CacheAction::InvalidateGl1 => "invalidate of GL1",
         CacheAction::InvalidateL1Volatile => "invalidate of volatile lines in vector L1",
         CacheAction::InvalidateL2 => "write-back and invalidate of L2",
+        CacheAction::InvalidateL2Clean => "invalidate of L2 without write-back",
         CacheAction::InvalidateL2Volatile => "invalidate of volatile lines in L2",
         CacheAction::WritebackL2 => "write-back of L2",
         CacheAction::InvalidateK => "invalidate of K$",
@@ -165,6 +167,7 @@ const fn verb(side: &Side) -> &'static str {
         AccessKind::Read => "reads",
         AccessKind::Write => "writes",
         AccessKind::Atomic => "updates atomically",
+        AccessKind::Fence => "puts its accesses in order",
     }
 }
 
