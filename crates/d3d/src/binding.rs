@@ -4,19 +4,22 @@ use crate::rules;
 use crate::view::{View, describe_kind};
 use std::collections::BTreeMap;
 use wavefence_base::Rule;
-use wavefence_shader::ir::{Kernel, Resource, ResourceClass};
+use wavefence_shader::ir::{Kernel, Resource, ResourceClass, ResourceKind};
 use wavefence_wave::descriptor::Descriptor;
 
 /// Dwords of root constants that user data registers 2 to 15 hold.
 pub const MAX_ROOT_CONSTANTS: usize = 14;
 
 type Key = (ResourceClass, u32, u32);
+/// Set, binding and array element.
+type VulkanKey = (u32, u32, u32);
 
 /// What is bound, by register class, space and register. An array of resources
 /// takes consecutive registers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bindings {
     views: BTreeMap<Key, View>,
+    vulkan: BTreeMap<VulkanKey, View>,
     /// Root constants by register and space, in the order they were set.
     constants: Vec<((u32, u32), Vec<u32>)>,
 }
@@ -60,6 +63,14 @@ impl Bindings {
         self
     }
 
+    /// Binds to element `element` of the resource that a shader's source declares
+    /// with that Vulkan binding and set (`[[vk::binding(binding, set)]]`), unless
+    /// something is bound to its register.
+    pub fn vulkan(&mut self, binding: u32, set: u32, element: u32, view: View) -> &mut Self {
+        self.vulkan.insert((set, binding, element), view);
+        self
+    }
+
     /// Root constants for the constant buffer at `b{register}, space{space}`. They
     /// travel in registers: no cache lies between a new value and the shader.
     pub fn root_constants(&mut self, register: u32, space: u32, words: &[u32]) -> &mut Self {
@@ -72,6 +83,7 @@ impl Bindings {
     /// Unbinds everything.
     pub fn clear(&mut self) {
         self.views.clear();
+        self.vulkan.clear();
         self.constants.clear();
     }
 
@@ -89,6 +101,7 @@ impl Bindings {
                 self.bind(class, register, space, view.clone());
             }
         }
+        self.vulkan.extend(other.vulkan.iter().map(|(key, view)| (*key, view.clone())));
         for ((register, space), words) in &other.constants {
             self.root_constants(*register, *space, words);
         }
@@ -114,6 +127,7 @@ impl Bindings {
             });
         }
         for resource in &kernel.resources {
+            problems.extend(self.beyond(kernel, resource));
             for element in 0..resource.count {
                 match self.slot(resource, element) {
                     Ok(descriptor) => slots.push(descriptor),
@@ -138,13 +152,27 @@ impl Bindings {
         {
             return Ok(descriptor);
         }
-        let Some(view) = self.get(resource.class, register, resource.space) else {
+        let by_register = self.get(resource.class, register, resource.space);
+        let by_binding = || {
+            let (binding, set) = resource.vk_binding?;
+            self.vulkan.get(&(set, binding, element))
+        };
+        let Some(view) = by_register.or_else(by_binding) else {
+            if resource.unbounded {
+                return Ok(Descriptor::Null);
+            }
             let what = describe_kind(&resource.kind);
             let message = format!(
                 "nothing is bound, and the shader declares a {what} there; bind one, or a null view"
             );
             return Err(problem(&rules::BINDING_MISSING, String::new(), message));
         };
+        if resource.kind == ResourceKind::Counter {
+            return view.counter().ok_or_else(|| {
+                let message = "the shader counts in it; create the UAV with a counter resource";
+                problem(&rules::UAV_COUNTER, view.describe(), message.into())
+            });
+        }
         match view.mismatch(&resource.kind) {
             None => Ok(view.descriptor()),
             Some(why) => Err(problem(
@@ -153,6 +181,37 @@ impl Bindings {
                 format!("does not fit: {why}; bind what the shader declares"),
             )),
         }
+    }
+
+    /// A binding that an unbounded array would reach if it were longer.
+    fn beyond(&self, kernel: &Kernel, resource: &Resource) -> Option<BindingProblem> {
+        if !resource.unbounded {
+            return None;
+        }
+        let Resource { class, space, .. } = *resource;
+        let end = resource.register.saturating_add(resource.count);
+        let owned = |register: u32| {
+            kernel.resources.iter().any(|other| {
+                (other.class, other.space) == (class, space)
+                    && (other.register..other.register.saturating_add(other.count))
+                        .contains(&register)
+            })
+        };
+        let from = (class, space, end);
+        let found = self.views.range(from..=(class, space, u32::MAX)).next()?;
+        let register = found.0.2;
+        if owned(register) {
+            return None;
+        }
+        Some(BindingProblem {
+            rule: &rules::BINDING_MISSING,
+            register: format!("{}{register}, space{space} ({})", class.letter(), resource.name),
+            value: found.1.describe(),
+            message: format!(
+                "the unbounded array was compiled for {} elements and does not reach it",
+                resource.count
+            ),
+        })
     }
 
     fn root_constant_slot(&self, register: u32, space: u32) -> Option<Descriptor> {

@@ -40,7 +40,10 @@ pub use list::{
 pub use pipeline::Pipeline;
 pub use queue::{Fence, Queue, QueueKind};
 pub use report::{CallFault, CallRef, Ending, Hang, HangWait, HangWrite, Report};
-pub use resource::{Allocation, Buffer, DeviceTag, Level, Resource, Texture, TextureDesc};
+pub use resource::{
+    Allocation, Buffer, DeviceTag, Level, Resource, Texture, TextureDesc,
+    UAV_COUNTER_PLACEMENT_ALIGNMENT,
+};
 pub use source::PipelineError;
 pub use view::{SampledView, SamplerDesc, View};
 pub use wavefence_memory::{GpuAccess, MemoryType, Placement};

@@ -3,12 +3,18 @@
 //! Handles are plain values: an address range with a name. Two resources may lie
 //! over the same bytes ([`Allocation::buffer`], [`Allocation::texture`]).
 
+use crate::error::{CallError, Error};
+use crate::rules;
 use crate::view::{SampledView, View};
 use std::sync::Arc;
 use wavefence_base::{AllocationId, GpuAddress, GpuRange, Limit, TexelFormat};
 use wavefence_shader::ir::ImageDim;
 use wavefence_wave::descriptor::Image;
 pub use wavefence_wave::image::Level;
+
+/// Alignment of a counter in its buffer:
+/// `D3D12_UAV_COUNTER_PLACEMENT_ALIGNMENT`, in bytes.
+pub const UAV_COUNTER_PLACEMENT_ALIGNMENT: u64 = 4096;
 
 /// Which device made an object; objects of two devices do not mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -123,7 +129,48 @@ impl Buffer {
 
     /// All of it as a structured buffer with elements of `stride` bytes.
     pub fn structured_view(&self, stride: u32) -> View {
-        View::Structured { range: self.range, stride }
+        View::Structured { range: self.range, stride, counter: None }
+    }
+
+    /// As [`structured_view`](Self::structured_view), with the 4 bytes of
+    /// `counter` at `offset` bytes (`CounterOffsetInBytes`) for the shader's
+    /// `IncrementCounter` and the like: `CreateUnorderedAccessView` with a counter
+    /// resource.
+    ///
+    /// # Errors
+    /// If `offset` is no multiple of [`UAV_COUNTER_PLACEMENT_ALIGNMENT`], or the 4
+    /// bytes are not all in `counter`.
+    pub fn counted_view(&self, stride: u32, counter: &Buffer, offset: u64) -> Result<View, Error> {
+        let refuse = |argument: &str, message: String| {
+            Err(Error::from(CallError {
+                rule: &rules::UAV_COUNTER,
+                list: String::new(),
+                index: 0,
+                call: "CreateUnorderedAccessView",
+                argument: argument.into(),
+                value: offset.to_string(),
+                message,
+            }))
+        };
+        if !offset.is_multiple_of(UAV_COUNTER_PLACEMENT_ALIGNMENT) {
+            let message = format!("must be a multiple of {UAV_COUNTER_PLACEMENT_ALIGNMENT}");
+            return refuse("CounterOffsetInBytes", message);
+        }
+        if offset.checked_add(4).is_none_or(|end| end > counter.bytes()) {
+            let message = format!(
+                "the counter of UAV \"{}\" does not fit in \"{}\", which has {} bytes",
+                self.name,
+                counter.name,
+                counter.bytes()
+            );
+            return refuse("CounterOffsetInBytes", message);
+        }
+        if counter.device != self.device {
+            let message = format!("\"{}\" belongs to another device", counter.name);
+            return refuse("pCounterResource", message);
+        }
+        let at = GpuRange::new(counter.range.start.offset(offset), 4);
+        Ok(View::Structured { range: self.range, stride, counter: Some(at) })
     }
 
     /// All of it as a `Buffer` of texels.

@@ -77,6 +77,8 @@ rules! {
     1057 DISPATCH_VOLATILE "dispatch-volatile": "Nothing is marked volatile on the Xbox One family: the volatile flags of DispatchX do nothing there.", "seed 000, TEXTURE_L2_VOLATILE; seed 003";
     1058 INDIRECT_ALIGNMENT "indirect-alignment": "Indirect arguments and counts are read at 4-byte aligned addresses; a stride is a multiple of 4 and at least 12.", "Direct3D 12, ExecuteIndirect";
 
+    1059 UAV_COUNTER "uav-counter": "A shader that counts (Append, Consume, IncrementCounter, DecrementCounter) needs a UAV with a counter: 4 bytes of a buffer, at an offset that is a multiple of 4096.", "Direct3D 12, CreateUnorderedAccessView; D3D12_UAV_COUNTER_PLACEMENT_ALIGNMENT";
+
     // Copies and fills.
     1060 COPY_RANGE "copy-range": "A copy or fill stays within its resources.", "Direct3D 12, CopyBufferRegion";
     1061 COPY_OVERLAP "copy-overlap": "Source and destination of a copy must not overlap.", "Direct3D 12, CopyBufferRegion";

@@ -19,6 +19,8 @@ pub enum View {
         range: GpuRange,
         /// Bytes per element.
         stride: u32,
+        /// Where its hidden counter lies: 4 bytes.
+        counter: Option<GpuRange>,
     },
     /// A buffer of texels.
     Typed {
@@ -152,6 +154,9 @@ impl View {
         match self {
             Self::Null => "null".into(),
             Self::Raw(_) => "raw buffer".into(),
+            Self::Structured { stride, counter: Some(_), .. } => {
+                format!("structured buffer of stride {stride} with a counter")
+            }
             Self::Structured { stride, .. } => format!("structured buffer of stride {stride}"),
             Self::Typed { format, .. } => format!("typed buffer of {}", format.name()),
             Self::Constant(_) => "constant buffer".into(),
@@ -170,7 +175,7 @@ impl View {
         match self {
             Self::Null => Descriptor::Null,
             Self::Raw(range) | Self::Constant(range) => buffer(range, 0),
-            Self::Structured { range, stride } => buffer(range, *stride),
+            Self::Structured { range, stride, .. } => buffer(range, *stride),
             Self::Typed { range, format } => Descriptor::TypedBuffer(d::TypedBuffer {
                 address: range.start,
                 bytes: range.len,
@@ -181,12 +186,27 @@ impl View {
         }
     }
 
+    /// The descriptor of the counter, if it has one.
+    pub(crate) fn counter(&self) -> Option<Descriptor> {
+        match self {
+            Self::Null => Some(Descriptor::Null),
+            Self::Structured { counter, .. } => counter.map(|at| {
+                Descriptor::Buffer(d::Buffer { address: at.start, bytes: at.len, stride: 4 })
+            }),
+            Self::Raw(_)
+            | Self::Typed { .. }
+            | Self::Constant(_)
+            | Self::Texture(_)
+            | Self::Sampler(_) => None,
+        }
+    }
+
     /// What is wrong with binding this to a resource of `kind`, if anything.
     pub(crate) fn mismatch(&self, kind: &ResourceKind) -> Option<String> {
         let wanted = describe_kind(kind);
         let plain = || Some(format!("the shader declares a {wanted}"));
         match (kind, self) {
-            (_, Self::Null) | (ResourceKind::Extension(_), _) => None,
+            (_, Self::Null) | (ResourceKind::Extension(_) | ResourceKind::Counter, _) => None,
             (ResourceKind::ConstantBuffer, Self::Constant(_))
             | (ResourceKind::StructuredBuffer { .. }, Self::Raw(_))
             | (ResourceKind::ByteAddressBuffer, Self::Raw(_) | Self::Structured { .. })
@@ -266,6 +286,7 @@ pub(crate) fn describe_kind(kind: &ResourceKind) -> String {
         ResourceKind::Image { dim, arrayed, .. } => {
             format!("{} texture{}", dim_name(*dim), if *arrayed { " array" } else { "" })
         }
+        ResourceKind::Counter => "counter".into(),
         ResourceKind::Sampler => "sampler".into(),
         ResourceKind::Extension(_) => "reserved resource".into(),
     }

@@ -14,12 +14,14 @@
 //! What [`Kernel::check`] guarantees is listed there; engines rely on it.
 
 mod check;
+mod format;
 mod inst;
 mod print;
 mod resource;
 mod visit;
 
 pub use check::CheckError;
+pub use format::{FormatError, PrintFormat};
 pub use inst::*;
 pub use resource::*;
 
@@ -118,6 +120,8 @@ pub struct Uses {
     pub atomics: bool,
     /// Cross-lane operations, so that results depend on the wave size.
     pub cross_lane: bool,
+    /// Breakpoints or printed lines.
+    pub debug: bool,
 }
 
 /// A label that `Break` and `Continue` name; unique within a kernel.
@@ -224,6 +228,8 @@ pub struct Kernel {
     pub locs: Vec<SourceLoc>,
     /// Source file names.
     pub files: Vec<String>,
+    /// Texts that [`Inst::DebugPrint`] writes.
+    pub formats: Vec<PrintFormat>,
     /// What it uses.
     pub uses: Uses,
 }
@@ -268,6 +274,7 @@ impl Kernel {
                 Inst::OrderedAdd { .. } => uses.ordered_append = true,
                 Inst::Gds { .. } => uses.gds = true,
                 Inst::Clock { .. } => uses.clock = true,
+                Inst::DebugBreak | Inst::DebugPrint { .. } => uses.debug = true,
                 Inst::Barrier(b) => uses.barrier |= b.sync,
                 Inst::Atomic { .. } | Inst::Image { op: ImageOp::Atomic(_), .. } => {
                     uses.atomics = true;

@@ -37,14 +37,23 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// How SPIR-V's set and binding become a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum BindingRule {
-    /// As our DXC command line shifts them: `b` at 0, `t` at 1024, `u` at 2048,
-    /// `s` at 3072; the set is the space. Space 5746 is our prelude's. A binding
-    /// where its class cannot be (the source fixed it) is read as [`Self::Plain`].
+    /// As our DXC command line shifts them: `t` at [`BINDING_SHIFT`], `u` at twice,
+    /// `s` at thrice and `b` at four times that; the set is the space. Space 5746
+    /// is our prelude's. A binding where its class cannot be (the source fixed it)
+    /// is read as [`Self::Plain`].
     #[default]
     DxcShifts,
     /// Register is binding, space is set; the class follows from the type.
     Plain,
 }
+
+/// How far apart our DXC command line puts the register classes in SPIR-V's
+/// binding numbers.
+pub const BINDING_SHIFT: u32 = 1 << 16;
+
+/// Register and space of the constant buffer that push constants become unless
+/// [`LowerOptions`] say otherwise. No source names this space.
+pub const PUSH_CONSTANTS: (u32, u32) = (0, 5747);
 
 /// What a module leaves open.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,9 +68,8 @@ pub struct LowerOptions {
     pub unbounded_count: u32,
     /// Wave sizes the kernel may run with: SPIR-V cannot say.
     pub wave: WaveRule,
-    /// Register and space of the constant buffer that push constants become;
-    /// `None` refuses them.
-    pub push_constants: Option<(u32, u32)>,
+    /// Register and space of the constant buffer that push constants become.
+    pub push_constants: (u32, u32),
 }
 
 impl Default for LowerOptions {
@@ -70,9 +78,9 @@ impl Default for LowerOptions {
             entry: None,
             spec_constants: BTreeMap::new(),
             bindings: BindingRule::DxcShifts,
-            unbounded_count: 64,
+            unbounded_count: 1024,
             wave: WaveRule::Wave64,
-            push_constants: None,
+            push_constants: PUSH_CONSTANTS,
         }
     }
 }
@@ -99,6 +107,7 @@ pub fn kernel(words: &[u32], options: &LowerOptions) -> Result<Kernel, ShaderErr
         scratch_bytes: 0,
         group_size,
         lines: debug::Lines::default(),
+        formats: Vec::new(),
         ballots: HashSet::new(),
         masks: HashMap::new(),
     };
@@ -121,6 +130,7 @@ pub fn kernel(words: &[u32], options: &LowerOptions) -> Result<Kernel, ShaderErr
         body: done.body,
         locs: lower.lines.locs,
         files: lower.lines.files,
+        formats: lower.formats,
     };
     let kernel = Kernel { uses: kernel.find_uses(), ..kernel };
     match kernel.check() {
@@ -146,6 +156,7 @@ struct Lower<'m, 'w> {
     scratch_bytes: u32,
     group_size: [u32; 3],
     lines: debug::Lines,
+    formats: Vec<crate::ir::PrintFormat>,
     /// Variables that are indexed at run time.
     dynamic: HashSet<u32>,
     /// Second words of masks that hold no bit beyond the wave.

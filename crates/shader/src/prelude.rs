@@ -12,6 +12,10 @@
 //!   `4 * counter` is an ordered add;
 //! - `RWByteAddressBuffer` at `u1`, [`SPACE`]: the global data share, by byte
 //!   offset.
+//!
+//! `__XB_DebugBreak` prints [`DEBUG_BREAK`], which lowering turns into a
+//! breakpoint: DXC writes damaged SPIR-V for a source that uses two instruction
+//! sets without semantics.
 
 mod table;
 
@@ -27,6 +31,9 @@ pub const ORDERED_APPEND_REGISTER: u32 = 0;
 
 /// Register of the global data share.
 pub const GDS_REGISTER: u32 = 1;
+
+/// The printed line that is a breakpoint.
+pub const DEBUG_BREAK: &str = "__wavefence_break";
 
 /// True for a name that belongs to Xbox or to us.
 pub(crate) fn is_ours(name: &str) -> bool {

@@ -336,6 +336,8 @@ impl State {
                 self.file.fill(flat.loc(dst[0]), now as u32);
                 self.file.fill(flat.loc(dst[1]), (now >> 32) as u32);
             }
+            // Refused when the program was prepared.
+            Inst::DebugBreak | Inst::DebugPrint { .. } => {}
             Inst::Image { .. } => {
                 if let Err(limit) = self.image(flat, inst, loc, env) {
                     self.refused = Some(limit);

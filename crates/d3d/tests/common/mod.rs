@@ -49,6 +49,7 @@ impl Builder {
                 body: Vec::new(),
                 locs: vec![nowhere],
                 files: vec!["test.hlsl".into()],
+                formats: Vec::new(),
                 uses: Uses::default(),
             },
         }
@@ -73,6 +74,8 @@ impl Builder {
             register,
             space: 0,
             count: 1,
+            unbounded: false,
+            vk_binding: None,
             kind,
             read_only: class != ResourceClass::Uav,
             coherent: false,

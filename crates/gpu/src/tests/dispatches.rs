@@ -393,6 +393,8 @@ fn a_descriptor_that_is_none_is_told_and_null_is_not() {
         register: 3,
         space: 1,
         count: 2,
+        unbounded: false,
+        vk_binding: None,
         kind: ResourceKind::ByteAddressBuffer,
         read_only: false,
         coherent: false,

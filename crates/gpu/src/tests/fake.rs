@@ -38,6 +38,7 @@ pub(crate) fn named(entry: &str, group_size: [u32; 3]) -> Kernel {
             SourceLoc { file: 0, line: 7, column: 1 },
         ],
         files: vec!["fake.hlsl".into()],
+        formats: Vec::new(),
         uses: Uses { ordered_append: ordered, ..Uses::default() },
     }
 }

@@ -1,5 +1,6 @@
 //! The DXC arguments: ours, and the caller's as `dxc` would take them.
 
+use crate::lower::BINDING_SHIFT;
 use std::path::PathBuf;
 
 /// What a `dxc` command line says besides its inputs and outputs.
@@ -146,7 +147,8 @@ pub(crate) fn common(
 /// What they mean, as tried with DXC 1.8:
 /// - The shifts carry the register class through SPIR-V's one binding number;
 ///   `all` makes them hold in every space, and `auto` for resources without a
-///   register too.
+///   register too. Hidden counters are of no class: they stay below all of them,
+///   and take no number away from a resource.
 /// - The layout is Direct3D's: constant buffers in rows of 16 bytes where a
 ///   scalar may follow in the last row of an array or matrix, structured
 ///   buffers packed by each scalar's own size. `-fvk-use-scalar-layout` gives
@@ -156,8 +158,9 @@ pub(crate) fn common(
 /// - Debug lines cost nothing: the optimised code is the same with and without.
 pub(crate) fn compile_only(user: &UserArgs) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    for (class, shift) in [("t", "1024"), ("u", "2048"), ("s", "3072")] {
-        out.extend([format!("-fvk-{class}-shift"), shift.into(), "all".into()]);
+    for (class, shift) in [("t", 1), ("u", 2), ("s", 3), ("b", 4)] {
+        let shift = (shift * BINDING_SHIFT).to_string();
+        out.extend([format!("-fvk-{class}-shift"), shift, "all".into()]);
     }
     out.push("-fvk-auto-shift-bindings".into());
     if !has(&user.rest, &["fvk-use-"]) {

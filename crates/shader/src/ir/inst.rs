@@ -385,4 +385,11 @@ pub enum Inst {
     Gds { op: AtomicOp, dst: Option<Reg>, offset: Reg, value: Option<Reg>, compare: Option<Reg> },
     /// GPU clock: low and high word.
     Clock { dst: [Reg; 2] },
+    /// A breakpoint of the source (`__XB_DebugBreak`): the lanes that reach it go
+    /// on; that they came by is reported.
+    DebugBreak,
+    /// A line of text for each lane that reaches it: `format` is an index into
+    /// [`Kernel::formats`](super::Kernel::formats), `args` are as many values as
+    /// it takes ([`PrintFormat::args`](super::PrintFormat::args)).
+    DebugPrint { format: u32, args: Vec<Reg> },
 }

@@ -72,6 +72,7 @@ fn resource(r: &Resource) -> String {
             format.map_or("", |f| f.name())
         ),
         ResourceKind::Sampler => write!(s, "sampler"),
+        ResourceKind::Counter => write!(s, "counter"),
         ResourceKind::Extension(e) => write!(s, "extension({e:?})"),
     };
     for (on, word) in
@@ -252,6 +253,14 @@ impl Printer<'_, '_, '_> {
                 s
             }
             Inst::Clock { dst } => format!("{} = clock", self.ds(dst)),
+            Inst::DebugBreak => "debug.break".to_owned(),
+            Inst::DebugPrint { format, args } => {
+                let text = self.kernel.formats.get(*format as usize);
+                let text = text.map_or("?", |f| f.text());
+                let all = std::iter::once(format!("{text:?}"));
+                let all: Vec<String> = all.chain(args.iter().map(|&r| self.r(r))).collect();
+                format!("debug.print {}", all.join(", "))
+            }
             Inst::Image { .. } => self.image(inst),
             Inst::Reduce { op, scan, dst, a, cluster } => {
                 let cluster =

@@ -101,6 +101,10 @@ pub enum ResourceKind {
         /// The format the module states, if it does; else the descriptor's.
         format: Option<TexelFormat>,
     },
+    /// The hidden counter of an append, consume or counting structured buffer: 4
+    /// bytes. Class, register, space and count are those of the buffer it belongs
+    /// to, which the list may hold too.
+    Counter,
     /// A sampler.
     Sampler,
     /// One of ours; has no descriptor, takes no slot (`count` is 0).
@@ -118,9 +122,14 @@ pub struct Resource {
     pub register: u32,
     /// Register space.
     pub space: u32,
-    /// Number of elements; an unbounded array is given the number the caller
-    /// of the front end asked for.
+    /// Number of elements, those of arrays in arrays multiplied; an unbounded
+    /// array is given the number the caller of the front end asked for.
     pub count: u32,
+    /// The source gives the array no bound: elements may be left unbound.
+    pub unbounded: bool,
+    /// Binding and set that the source gives for Vulkan: another name for the same
+    /// resource, where the register is not known.
+    pub vk_binding: Option<(u32, u32)>,
     /// What it is.
     pub kind: ResourceKind,
     /// True if the module promises that it is only read.

@@ -28,6 +28,8 @@ fn empty() -> Kernel {
             register: 0,
             space: 0,
             count: 1,
+            unbounded: false,
+            vk_binding: None,
             kind: ResourceKind::StructuredBuffer { stride: 4 },
             read_only: false,
             coherent: false,
@@ -40,6 +42,7 @@ fn empty() -> Kernel {
         body: Vec::new(),
         locs: vec![SourceLoc { file: 0, line: 0, column: 0 }],
         files: Vec::new(),
+        formats: Vec::new(),
         uses: Uses::default(),
     }
 }
@@ -147,4 +150,20 @@ fn refuses_broken_kernels() {
     Set { var: Reg(5), value: Reg(0) } writes no var
     Reg(5) is written twice
     ");
+}
+
+#[test]
+fn printed_lines_take_what_their_format_takes() {
+    let mut k = counting();
+    k.formats = vec![PrintFormat::parse("i = %d").unwrap()];
+    let print = |k: &mut Kernel, format, args: Vec<Reg>| {
+        k.body.insert(0, Stmt::Inst(Inst::DebugPrint { format, args }, Loc::NONE));
+        let checked = k.check();
+        k.body.remove(0);
+        checked
+    };
+    let word = k.constants[0].0;
+    assert_eq!(print(&mut k, 0, vec![word]), Ok(()));
+    assert!(print(&mut k, 0, vec![]).is_err());
+    assert!(print(&mut k, 1, vec![word]).is_err());
 }

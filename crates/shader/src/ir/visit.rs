@@ -91,6 +91,8 @@ macro_rules! walk {
                 dst.$opt().into_iter().for_each(&mut *$def);
             }
             Inst::Clock { dst } => dst.$iter().for_each(&mut *$def),
+            Inst::DebugBreak => {}
+            Inst::DebugPrint { format: _, args } => args.$iter().for_each(&mut *$use),
         }
     };
     (@resource $at:expr, $opt:ident, $use:ident) => {{
@@ -182,7 +184,9 @@ impl Inst {
             | Self::Barrier(_)
             | Self::OrderedAdd { .. }
             | Self::Gds { .. }
-            | Self::Clock { .. } => false,
+            | Self::Clock { .. }
+            | Self::DebugBreak
+            | Self::DebugPrint { .. } => false,
         }
     }
 }

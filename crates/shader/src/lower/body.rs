@@ -205,6 +205,8 @@ impl Lower<'_, '_> {
         match self.m.ext_sets.get(&ins.arg(0)?) {
             Some(ExtSet::Glsl) => self.glsl(ins),
             Some(ExtSet::DebugInfo) => self.debug_info(ins),
+            Some(ExtSet::DebugPrintf) => self.debug_print(ins),
+            Some(ExtSet::DebugBreak) => self.debug_break(ins),
             Some(ExtSet::NonSemantic) => Ok(()),
             Some(ExtSet::Other(name)) => {
                 Err(ShaderError::unsupported(format!("instruction set {name}")))

@@ -1,8 +1,10 @@
-//! Source lines.
+//! Source lines, breakpoints and printed lines.
 
 use super::words::Ins;
 use super::{Lower, R};
-use crate::ir::{Loc, SourceLoc};
+use crate::ir::{Inst, Loc, PrintFormat, SourceLoc, Ty};
+use crate::prelude::DEBUG_BREAK;
+use crate::{ShaderError, ShaderErrorKind};
 use std::collections::HashMap;
 
 /// Lines and files met so far.
@@ -46,6 +48,51 @@ impl Lower<'_, '_> {
             104 => self.b.loc = Loc::NONE,
             _ => {}
         }
+        Ok(())
+    }
+
+    /// `DebugPrintf`: a format and its values.
+    pub fn debug_print(&mut self, ins: &Ins<'_>) -> R<()> {
+        let number = ins.arg(1)?;
+        if number != 1 {
+            return Err(ShaderError::unsupported(format!("DebugPrintf instruction {number}")));
+        }
+        let text = self.m.strings.get(&ins.arg(2)?);
+        let text = text.ok_or_else(|| ShaderError::invalid("a format that is no string"))?;
+        if text == DEBUG_BREAK {
+            self.b.inst(Inst::DebugBreak);
+            return Ok(());
+        }
+        let bad = |what: String| ShaderError::new(ShaderErrorKind::Source, what);
+        let format = PrintFormat::parse(text).map_err(|e| bad(e.to_string()))?;
+        let mut args = Vec::new();
+        for &id in ins.rest(3) {
+            for &reg in self.regs(id)?.iter() {
+                let truth = self.b.pool.ty(reg) == Ty::Bool;
+                let words = (self.b.word(1), self.b.word(0));
+                args.push(if truth { self.b.select(reg, words.0, words.1) } else { reg });
+            }
+        }
+        if format.args() != args.len() {
+            let (takes, given) = (format.args(), args.len());
+            return Err(bad(format!("the format {text:?} takes {takes} values, not {given}")));
+        }
+        let known = self.formats.iter().position(|f| *f == format);
+        let index = known.unwrap_or(self.formats.len());
+        if known.is_none() {
+            self.formats.push(format);
+        }
+        self.b.inst(Inst::DebugPrint { format: index as u32, args });
+        Ok(())
+    }
+
+    /// `DebugBreak`.
+    pub fn debug_break(&mut self, ins: &Ins<'_>) -> R<()> {
+        let number = ins.arg(1)?;
+        if number != 1 {
+            return Err(ShaderError::unsupported(format!("DebugBreak instruction {number}")));
+        }
+        self.b.inst(Inst::DebugBreak);
         Ok(())
     }
 

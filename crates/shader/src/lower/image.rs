@@ -124,6 +124,7 @@ impl Lower<'_, '_> {
             ResourceKind::ConstantBuffer
             | ResourceKind::StructuredBuffer { .. }
             | ResourceKind::ByteAddressBuffer
+            | ResourceKind::Counter
             | ResourceKind::Sampler
             | ResourceKind::Extension(_) => Err(ShaderError::invalid("an access to no image")),
         }

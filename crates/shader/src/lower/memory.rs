@@ -147,12 +147,14 @@ impl Lower<'_, '_> {
             let (Type::Array { elem, .. } | Type::RuntimeArray { elem }) = *self.m.ty(p.ty)? else {
                 return Err(ShaderError::invalid("an index into a resource that is no array"));
             };
-            if element.index.is_some() {
-                return Err(ShaderError::unsupported("arrays of arrays of resources"));
-            }
-            element.index = Some(reg);
+            let mut element = *element;
+            let inner = self.b.word(self.array_shape(elem)?.count);
+            let part = self.b.bin(BinOp::IMul, reg, inner);
+            element.index = Some(match element.index {
+                Some(row) => self.b.bin(BinOp::IAdd, row, part),
+                None => part,
+            });
             p.ty = elem;
-            let element = *element;
             return self.enter_buffer(p, element);
         }
         match self.m.ty(p.ty)?.clone() {

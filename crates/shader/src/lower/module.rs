@@ -43,6 +43,8 @@ pub(super) struct Variable {
 pub(super) enum ExtSet {
     Glsl,
     DebugInfo,
+    DebugPrintf,
+    DebugBreak,
     /// `NonSemantic.*` of no interest to us: means nothing by definition.
     NonSemantic,
     Other(String),
@@ -165,8 +167,8 @@ impl<'w> Module<'w> {
                 let set = match name.as_str() {
                     "GLSL.std.450" => ExtSet::Glsl,
                     "NonSemantic.Shader.DebugInfo.100" => ExtSet::DebugInfo,
-                    // These would be missed if they were passed over.
-                    "NonSemantic.DebugPrintf" | "NonSemantic.DebugBreak" => ExtSet::Other(name),
+                    "NonSemantic.DebugPrintf" => ExtSet::DebugPrintf,
+                    "NonSemantic.DebugBreak" => ExtSet::DebugBreak,
                     n if n.starts_with("NonSemantic.") => ExtSet::NonSemantic,
                     _ => ExtSet::Other(name),
                 };
@@ -227,9 +229,8 @@ impl<'w> Module<'w> {
                 Ok(())
             }
             Some(ExtSet::NonSemantic) => Ok(()),
-            Some(ExtSet::Glsl | ExtSet::Other(_)) | None => {
-                Err(ShaderError::invalid("an extended instruction outside a function"))
-            }
+            Some(ExtSet::Glsl | ExtSet::DebugPrintf | ExtSet::DebugBreak | ExtSet::Other(_))
+            | None => Err(ShaderError::invalid("an extended instruction outside a function")),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::types::{ImageType, Type};
 use super::value::{Element, Memory, Pointer, Root, Sum};
-use super::{BindingRule, Lower, R};
+use super::{BINDING_SHIFT, BindingRule, Lower, R};
 use crate::ShaderError;
 use crate::ir::{
     BinOp, Builtin, Extension, ImageDim, Reg, Resource, ResourceClass, ResourceId, ResourceKind,
@@ -13,16 +13,26 @@ use wavefence_base::TexelFormat;
 
 /// Register space of our HLSL prelude.
 const PRELUDE_SPACE: u32 = 5746;
+/// What DXC calls the type of a hidden counter, and the prefix that its variable
+/// has before the buffer's name.
+const COUNTER_TYPE: &str = "type.ACSBuffer.counter";
+const COUNTER_PREFIX: &str = "counter.var.";
+
+/// The most elements of an array of resources.
+const MAX_ELEMENTS: u32 = 1 << 16;
+
+/// What a resource variable holds.
+pub(super) struct Shape {
+    pub elem: u32,
+    pub count: u32,
+    pub unbounded: bool,
+}
 
 impl Lower<'_, '_> {
     /// The pointer that resource variable `id` is.
     pub fn resource_variable(&mut self, id: u32, class: StorageClass, ty: u32) -> R<Pointer> {
-        let (elem, count) = match *self.m.ty(ty)? {
-            Type::Array { elem, len } => (elem, len),
-            Type::RuntimeArray { elem } => (elem, self.o.unbounded_count.max(1)),
-            _ => (ty, 1),
-        };
-        let name = self.m.name(id);
+        let Shape { elem, count, unbounded } = self.array_shape(ty)?;
+        let mut name = self.m.name(id);
         let kind = self.kind(elem, class).map_err(|mut e| {
             e.what = format!("{}, the type of {name}", e.what);
             e
@@ -45,6 +55,11 @@ impl Lower<'_, '_> {
             1 if ours => ResourceKind::Extension(Extension::Gds),
             _ => kind,
         };
+        if kind == ResourceKind::Counter
+            && let Some(buffer) = name.strip_prefix(COUNTER_PREFIX)
+        {
+            name = format!("{buffer}.counter");
+        }
         let extension = matches!(kind, ResourceKind::Extension(_));
         let resource = ResourceId(self.resources.len() as u32);
         self.resources.push(Resource {
@@ -53,6 +68,11 @@ impl Lower<'_, '_> {
             register,
             space,
             count: if extension { 0 } else { count },
+            unbounded,
+            vk_binding: match (self.o.bindings, decor.binding) {
+                (BindingRule::Plain, Some(binding)) => Some((binding, decor.set.unwrap_or(0))),
+                (BindingRule::Plain | BindingRule::DxcShifts, _) => None,
+            },
             kind,
             read_only: decor.non_writable || members_locked || register_class != ResourceClass::Uav,
             coherent: decor.coherent,
@@ -87,6 +107,7 @@ impl Lower<'_, '_> {
                 | ResourceKind::ByteAddressBuffer
                 | ResourceKind::TypedBuffer { .. }
                 | ResourceKind::Image { .. }
+                | ResourceKind::Counter
                 | ResourceKind::Sampler => Memory::Buffer(element),
             };
             p.root = Root::Memory {
@@ -118,8 +139,8 @@ impl Lower<'_, '_> {
                 if !storage {
                     return Ok(ResourceKind::ConstantBuffer);
                 }
-                if name == "type.ACSBuffer.counter" {
-                    return Err(ShaderError::unsupported("counters of append buffers"));
+                if name == COUNTER_TYPE {
+                    return Ok(ResourceKind::Counter);
                 }
                 let byte_address =
                     name == "type.ByteAddressBuffer" || name == "type.RWByteAddressBuffer";
@@ -140,10 +161,9 @@ impl Lower<'_, '_> {
             Type::SampledImage => {
                 Err(ShaderError::unsupported("combined image samplers as one variable"))
             }
-            Type::Array { .. } | Type::RuntimeArray { .. } => {
-                Err(ShaderError::unsupported("arrays of arrays of resources"))
-            }
-            Type::Void
+            Type::Array { .. }
+            | Type::RuntimeArray { .. }
+            | Type::Void
             | Type::Bool
             | Type::Int { .. }
             | Type::Float { .. }
@@ -188,10 +208,15 @@ impl Lower<'_, '_> {
         kind: ResourceKind,
     ) -> R<(ResourceClass, u32, u32)> {
         if class == StorageClass::PushConstant {
-            let (register, space) = self.o.push_constants.ok_or_else(|| {
-                ShaderError::unsupported("push constants without a register to put them in")
-            })?;
+            let (register, space) = self.o.push_constants;
             return Ok((ResourceClass::Cbv, register, space));
+        }
+        if kind == ResourceKind::Counter
+            && let Some(buffer) = self.counted(id)
+        {
+            let ty = self.m.variables.get(&buffer).map_or(0, |v| v.ty);
+            let kind = self.kind(self.array_shape(ty)?.elem, class)?;
+            return self.register(buffer, class, kind);
         }
         let decor = self.m.decor_of(id);
         let name = self.m.name(id);
@@ -200,27 +225,24 @@ impl Lower<'_, '_> {
         let space = decor.set.unwrap_or(0);
         let storage = matches!(
             kind,
-            ResourceKind::StructuredBuffer { .. }
+            ResourceKind::Counter
+                | ResourceKind::StructuredBuffer { .. }
                 | ResourceKind::ByteAddressBuffer
                 | ResourceKind::TypedBuffer { .. }
                 | ResourceKind::Image { .. }
         );
         if self.o.bindings == BindingRule::DxcShifts {
-            let (class, base) = match binding {
-                0..1024 => (ResourceClass::Cbv, 0),
-                1024..2048 => (ResourceClass::Srv, 1024),
-                2048..3072 => (ResourceClass::Uav, 2048),
-                3072.. => (ResourceClass::Sampler, 3072),
-            };
-            let fits = match class {
-                ResourceClass::Cbv => kind == ResourceKind::ConstantBuffer,
-                ResourceClass::Srv | ResourceClass::Uav => storage,
-                ResourceClass::Sampler => kind == ResourceKind::Sampler,
+            let class = match binding / BINDING_SHIFT {
+                1 => Some(ResourceClass::Srv).filter(|_| storage),
+                2 => Some(ResourceClass::Uav).filter(|_| storage),
+                3 => Some(ResourceClass::Sampler).filter(|_| kind == ResourceKind::Sampler),
+                4 => Some(ResourceClass::Cbv).filter(|_| kind == ResourceKind::ConstantBuffer),
+                _ => None,
             };
             // A binding that the source fixes is not shifted; it may be told by
             // standing where its class does not.
-            if fits {
-                return Ok((class, binding - base, space));
+            if let Some(class) = class {
+                return Ok((class, binding % BINDING_SHIFT, space));
             }
         }
         let class = match kind {
@@ -232,12 +254,37 @@ impl Lower<'_, '_> {
         Ok((class, binding, space))
     }
 
-    /// True for storage that the module may write.
-    fn written(&self, id: u32) -> R<bool> {
-        let mut ty = self.m.variables.get(&id).map_or(0, |v| v.ty);
-        if let Type::Array { elem, .. } | Type::RuntimeArray { elem } = *self.m.ty(ty)? {
+    /// The buffer whose counter variable `id` is: DXC ties them by name only.
+    fn counted(&self, id: u32) -> Option<u32> {
+        let buffer = self.m.names.get(&id)?.strip_prefix(COUNTER_PREFIX)?;
+        let named = |v: &u32| self.m.names.get(v).is_some_and(|n| n == buffer);
+        self.m.variables.keys().copied().filter(named).min()
+    }
+
+    /// Innermost type of an array of resources of type `ty`, and the number of
+    /// elements in all.
+    pub fn array_shape(&self, mut ty: u32) -> R<Shape> {
+        let (mut count, mut unbounded) = (1u32, false);
+        loop {
+            let (elem, len) = match *self.m.ty(ty)? {
+                Type::Array { elem, len } => (elem, len),
+                Type::RuntimeArray { elem } => {
+                    unbounded = true;
+                    (elem, self.o.unbounded_count.max(1))
+                }
+                _ => return Ok(Shape { elem: ty, count, unbounded }),
+            };
+            count = count.checked_mul(len).filter(|&n| n <= MAX_ELEMENTS).ok_or_else(|| {
+                ShaderError::limit(format!("an array of more than {MAX_ELEMENTS} resources"))
+            })?;
             ty = elem;
         }
+    }
+
+    /// True for storage that the module may write.
+    fn written(&self, id: u32) -> R<bool> {
+        let ty = self.m.variables.get(&id).map_or(0, |v| v.ty);
+        let ty = self.array_shape(ty)?.elem;
         if self.m.decor_of(id).non_writable {
             return Ok(false);
         }

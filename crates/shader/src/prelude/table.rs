@@ -63,6 +63,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     f("__XB_Cube_TC", &[], &["float __XB_Cube_TC(float x, float y, float z) { if (abs(z) >= abs(x) && abs(z) >= abs(y)) return -y; if (abs(y) >= abs(x)) return y < 0 ? -z : z; return -y; }"]),
     f("__XB_DToI64", &[], &["uint2 __XB_DToI64(double v) { int64_t r = (int64_t)v; return uint2((uint)r, (uint)((uint64_t)r >> 32)); }"]),
     f("__XB_DToU64", &[], &["uint2 __XB_DToU64(double v) { uint64_t r = (uint64_t)v; return uint2((uint)r, (uint)(r >> 32)); }"]),
+    f("__XB_DebugBreak", &[], &["void __XB_DebugBreak() { printf(\"__wavefence_break\"); }"]),
     f("__XB_DivI64", &[], &["uint2 __XB_DivI64(uint2 pa, uint2 pb) { int64_t a = (int64_t)(((uint64_t)pa.y << 32) | pa.x); int64_t b = (int64_t)(((uint64_t)pb.y << 32) | pb.x); int64_t r = b == 0 ? 0 : a / b; return uint2((uint)r, (uint)((uint64_t)r >> 32)); }"]),
     f("__XB_DivU64", &[], &["uint2 __XB_DivU64(uint2 pa, uint2 pb) { uint64_t a = (uint64_t)(((uint64_t)pa.y << 32) | pa.x); uint64_t b = (uint64_t)(((uint64_t)pb.y << 32) | pb.x); uint64_t r = a / b; return uint2((uint)r, (uint)((uint64_t)r >> 32)); }"]),
     f("__XB_F32ToI32FLR", &[], &[

@@ -64,7 +64,9 @@ impl State {
             | Inst::Barrier(_)
             | Inst::OrderedAdd { .. }
             | Inst::Gds { .. }
-            | Inst::Clock { .. } => {}
+            | Inst::Clock { .. }
+            | Inst::DebugBreak
+            | Inst::DebugPrint { .. } => {}
         }
     }
 

@@ -19,7 +19,9 @@ pub fn supported(kernel: &Kernel) -> Result<(), Limit> {
                 let mut written = Vec::new();
                 inst.registers(&mut |_| {}, &mut |r| written.push(r));
                 seen.into_iter().chain(written).for_each(&mut look);
-                if let Some(bits) = wide {
+                if let Inst::DebugBreak | Inst::DebugPrint { .. } = inst {
+                    result = Err(refuse(kernel, name(inst), *loc));
+                } else if let Some(bits) = wide {
                     let what = format!("{bits}-bit values ({})", name(inst));
                     result = Err(refuse(kernel, &what, *loc));
                 }
@@ -80,5 +82,7 @@ pub fn name(inst: &Inst) -> &'static str {
         Inst::OrderedAdd { .. } => "ordered add",
         Inst::Gds { .. } => "gds",
         Inst::Clock { .. } => "clock",
+        Inst::DebugBreak => "a breakpoint",
+        Inst::DebugPrint { .. } => "a printed line",
     }
 }

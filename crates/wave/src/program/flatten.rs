@@ -165,7 +165,9 @@ impl Flatten<'_> {
             | Inst::Barrier(_)
             | Inst::OrderedAdd { .. }
             | Inst::Gds { .. }
-            | Inst::Clock { .. } => Node::Inst(inst.clone(), loc),
+            | Inst::Clock { .. }
+            | Inst::DebugBreak
+            | Inst::DebugPrint { .. } => Node::Inst(inst.clone(), loc),
         });
     }
 

@@ -177,7 +177,9 @@ impl Walk<'_> {
             | Inst::Image { .. }
             | Inst::Barrier(_)
             | Inst::OrderedAdd { .. }
-            | Inst::Gds { .. } => false,
+            | Inst::Gds { .. }
+            | Inst::DebugBreak
+            | Inst::DebugPrint { .. } => false,
         };
         if !uniform {
             let mut written = Vec::new();

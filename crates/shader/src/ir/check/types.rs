@@ -131,6 +131,14 @@ impl Types<'_> {
                 self.atomic(*op, *dst, *value, *compare)
             }
             Inst::Clock { dst } => self.words(dst, "clock"),
+            Inst::DebugBreak => Ok(()),
+            Inst::DebugPrint { format, args } => {
+                let known = self.kernel.formats.get(*format as usize);
+                let known = known.ok_or_else(|| CheckError(format!("format {format}")))?;
+                let fits = known.args() == args.len()
+                    && args.iter().all(|&r| self.ty(r).is_ok_and(|ty| ty != Ty::Bool));
+                ensure(fits, || format!("{inst:?}"))
+            }
         }
     }
 
@@ -323,7 +331,9 @@ impl Types<'_> {
         let r = self.resource(at)?;
         let buffer = match r.kind {
             ResourceKind::ConstantBuffer => !write,
-            ResourceKind::StructuredBuffer { .. } | ResourceKind::ByteAddressBuffer => true,
+            ResourceKind::StructuredBuffer { .. }
+            | ResourceKind::ByteAddressBuffer
+            | ResourceKind::Counter => true,
             ResourceKind::TypedBuffer { .. }
             | ResourceKind::Image { .. }
             | ResourceKind::Sampler
@@ -368,6 +378,7 @@ impl Types<'_> {
             ResourceKind::ConstantBuffer
             | ResourceKind::StructuredBuffer { .. }
             | ResourceKind::ByteAddressBuffer
+            | ResourceKind::Counter
             | ResourceKind::Sampler
             | ResourceKind::Extension(_) => {
                 return Err(CheckError(format!("image access to {}", r.name)));
@@ -471,6 +482,7 @@ fn size_results(kind: ResourceKind) -> usize {
         | ResourceKind::StructuredBuffer { .. }
         | ResourceKind::ByteAddressBuffer
         | ResourceKind::TypedBuffer { .. }
+        | ResourceKind::Counter
         | ResourceKind::Sampler
         | ResourceKind::Extension(_) => 1,
     }

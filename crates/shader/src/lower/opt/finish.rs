@@ -84,7 +84,9 @@ impl Finish<'_> {
             | Inst::Barrier(_)
             | Inst::OrderedAdd { .. }
             | Inst::Gds { .. }
-            | Inst::Clock { .. } => {}
+            | Inst::Clock { .. }
+            | Inst::DebugBreak
+            | Inst::DebugPrint { .. } => {}
         }
         let mut all = Vec::new();
         inst.registers(&mut |r| all.push(r), &mut |_| {});

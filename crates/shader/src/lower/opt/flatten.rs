@@ -84,7 +84,9 @@ fn side(block: &Block) -> Option<Side<'_>> {
             | Inst::Barrier(_)
             | Inst::OrderedAdd { .. }
             | Inst::Gds { .. }
-            | Inst::Clock { .. } => return None,
+            | Inst::Clock { .. }
+            | Inst::DebugBreak
+            | Inst::DebugPrint { .. } => return None,
         };
         // A read of a var set before on this side would see the other side's.
         let mut late = false;

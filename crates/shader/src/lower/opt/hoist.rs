@@ -108,7 +108,9 @@ impl Hoist<'_> {
             | Inst::Barrier(_)
             | Inst::OrderedAdd { .. }
             | Inst::Gds { .. }
-            | Inst::Clock { .. } => false,
+            | Inst::Clock { .. }
+            | Inst::DebugBreak
+            | Inst::DebugPrint { .. } => false,
         };
         if !moves {
             return None;

@@ -252,7 +252,9 @@ impl Values<'_> {
             | Inst::Barrier(_)
             | Inst::OrderedAdd { .. }
             | Inst::Gds { .. }
-            | Inst::Clock { .. } => Some(inst),
+            | Inst::Clock { .. }
+            | Inst::DebugBreak
+            | Inst::DebugPrint { .. } => Some(inst),
         }
     }
 
