@@ -12,6 +12,7 @@ use crate::history::History;
 use crate::mem::{Access, Bus, effect, fault_kind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use wavefence_base::access::Engine;
 use wavefence_base::stall::PastWrite;
 use wavefence_base::{
     DispatchId, Event, Fault, FaultKind, Generation, GpuAddress, Limit, Observer, Place, Profile,
@@ -157,7 +158,7 @@ impl Core {
     pub(crate) fn take_packet(
         &mut self,
         queue: QueueId,
-        engine: &'static str,
+        engine: Engine,
         packet: GpuAddress,
         name: &'static str,
     ) {
@@ -169,12 +170,13 @@ impl Core {
                 self.packets
             )));
         }
+        let engine = engine.name();
         self.emit(|| Event::Packet { queue, engine, packet, name });
     }
 
     /// Reads for a packet; a miss reads 0 and is a fault.
     pub(crate) fn read(&mut self, access: &Access<'_>, address: GpuAddress, bytes: u8) -> u64 {
-        match self.bus.read_value(address, bytes) {
+        match self.bus.read_value(access, address, bytes) {
             Ok(value) => value,
             Err(e) => {
                 self.refused(access, &e);
@@ -194,7 +196,7 @@ impl Core {
         bytes: u8,
     ) -> bool {
         let packet = access.packet;
-        let result = self.bus.write_value(address, value, bytes);
+        let result = self.bus.write_value(access, address, value, bytes);
         let landed = result.is_ok();
         self.history.record(address, PastWrite { by, packet, value, landed });
         match result {

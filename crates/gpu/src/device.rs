@@ -202,7 +202,7 @@ impl Device {
         if !held && stuck.is_empty() {
             return Outcome::Idle;
         }
-        Outcome::Blocked(stall::explain(&mut self.core, queues, stuck))
+        Outcome::Blocked(stall::explain(&self.core, queues, stuck))
     }
 
     /// Faults so far, one per place, in the order of their first occurrence.

@@ -2,7 +2,10 @@
 //! them. Words are read when they are decoded, not before.
 
 use crate::core::Core;
+use crate::mem::Access;
 use crate::ring::RingBuffer;
+use wavefence_base::access::{Agent, Engine};
+use wavefence_base::topology::Client;
 use wavefence_base::{FaultKind, GpuAddress, QueueId, SubmitId};
 use wavefence_pm4::{DecodeErrorKind, Packet, Ring, decode};
 
@@ -80,6 +83,7 @@ impl Fetcher {
         match read_packet(core, frame, ring) {
             Ok(packet) => {
                 let dwords = packet.len_dwords() as u64;
+                core.bus.fetched(&fetch_access(queue, ring, frame.at), frame.at, dwords * 4);
                 match self.frames.last_mut() {
                     Some(f) => {
                         f.at = f.at.offset(dwords * 4);
@@ -130,15 +134,31 @@ impl Fetcher {
     }
 }
 
-/// Reads and decodes the packet at the beginning of `frame`.
+/// The access record of a packet's fetch.
+fn fetch_access(queue: QueueId, ring: Ring, packet: GpuAddress) -> Access<'static> {
+    let engine = match ring {
+        Ring::Graphics => Engine::Pfp,
+        Ring::Compute => Engine::Mec,
+        Ring::Sdma => Engine::Sdma,
+    };
+    Access {
+        what: "command fetch",
+        queue: Some(queue),
+        packet: Some(packet),
+        agent: Agent::Engine { queue, engine, packet },
+        client: Client::CommandFetch,
+    }
+}
+
+/// Reads and decodes the packet at the beginning of `frame`. Is no access.
 pub(crate) fn read_packet(
-    core: &mut Core,
+    core: &Core,
     frame: Frame,
     ring: Ring,
 ) -> Result<Packet, (FaultKind, String)> {
     let mut window = WINDOW.min(frame.left);
     loop {
-        let words = core.bus.read_words(frame.at, window);
+        let words = core.bus.peek_words(Client::CommandFetch, frame.at, window);
         match decode(&words, 0, core.generation, ring) {
             Ok(packet) => return Ok(packet),
             Err(e) if e.kind == DecodeErrorKind::Truncated && (words.len() as u64) < window => {

@@ -7,6 +7,7 @@
 use crate::mem::Bus;
 use std::collections::BTreeMap;
 use wavefence_base::stall::PastWrite;
+use wavefence_base::topology::Client;
 use wavefence_base::{GpuAddress, GpuRange, Writer};
 
 /// Writes remembered per address; older ones are dropped.
@@ -15,6 +16,8 @@ const KEPT: usize = 1024;
 /// An address that blocked waits look at.
 #[derive(Debug)]
 struct Watch {
+    /// As which client the wait looks.
+    client: Client,
     bytes: u8,
     /// The value last known.
     seen: u64,
@@ -49,9 +52,10 @@ impl History {
         self.by_address.get(&address).map_or(&[], Vec::as_slice)
     }
 
-    /// A wait blocks at `address`, which holds `seen`.
-    pub(crate) fn watch(&mut self, address: GpuAddress, bytes: u8, seen: u64) {
-        let watch = self.watched.entry(address).or_insert(Watch { bytes, seen, count: 0 });
+    /// A wait blocks at `address`, where its client sees `seen`.
+    pub(crate) fn watch(&mut self, address: GpuAddress, client: Client, bytes: u8, seen: u64) {
+        let fresh = Watch { client, bytes, seen, count: 0 };
+        let watch = self.watched.entry(address).or_insert(fresh);
         watch.bytes = watch.bytes.max(bytes);
         watch.count += 1;
     }
@@ -81,7 +85,7 @@ impl History {
             if !near {
                 continue;
             }
-            if let Ok(value) = bus.read_value(address, watch.bytes)
+            if let Some(value) = bus.peek_value(watch.client, address, watch.bytes)
                 && value != watch.seen
             {
                 changed.push((address, value));

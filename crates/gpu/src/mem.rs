@@ -1,7 +1,10 @@
 //! The one place where this crate reaches memory: engines by address, waves by
-//! port. A cache hierarchy goes under these calls.
+//! port. Every access says who makes it and by which client, and so which caches
+//! it goes through.
 
 use std::sync::Arc;
+use wavefence_base::access::Agent;
+use wavefence_base::topology::Client;
 use wavefence_base::{FaultKind, GpuAddress, QueueId};
 use wavefence_memory::port::Port;
 use wavefence_memory::{AccessError, AccessErrorKind, AddressSpace, CoherentPort, MissRecord};
@@ -15,6 +18,17 @@ pub(crate) struct Access<'a> {
     pub(crate) queue: Option<QueueId>,
     /// The packet.
     pub(crate) packet: Option<GpuAddress>,
+    /// Who acts.
+    pub(crate) agent: Agent,
+    /// Which way to memory it takes.
+    pub(crate) client: Client,
+}
+
+impl Access<'_> {
+    /// The same on behalf of another client.
+    pub(crate) fn by(self, client: Client) -> Self {
+        Self { client, ..self }
+    }
 }
 
 /// The engines' way to memory.
@@ -28,8 +42,25 @@ impl Bus {
         Self { space }
     }
 
+    /// What `client` would read now, for reports and histories: changes nothing and
+    /// is no access.
+    pub(crate) fn peek_value(&self, _client: Client, at: GpuAddress, bytes: u8) -> Option<u64> {
+        let gpu = self.space.gpu();
+        if bytes == 8 { gpu.read_u64(at).ok() } else { gpu.read_u32(at).ok().map(u64::from) }
+    }
+
+    /// As [`Self::peek_value`], any number of bytes; false if they do not all live.
+    pub(crate) fn peek(&self, _client: Client, at: GpuAddress, out: &mut [u8]) -> bool {
+        self.space.gpu().read(at, out).is_ok()
+    }
+
     /// A value of 4 or 8 bytes.
-    pub(crate) fn read_value(&self, at: GpuAddress, bytes: u8) -> Result<u64, AccessError> {
+    pub(crate) fn read_value(
+        &mut self,
+        _access: &Access<'_>,
+        at: GpuAddress,
+        bytes: u8,
+    ) -> Result<u64, AccessError> {
         if bytes == 8 {
             self.space.gpu().read_u64(at)
         } else {
@@ -39,7 +70,8 @@ impl Bus {
 
     /// Writes a value of 4 or 8 bytes.
     pub(crate) fn write_value(
-        &self,
+        &mut self,
+        _access: &Access<'_>,
         at: GpuAddress,
         value: u64,
         bytes: u8,
@@ -51,54 +83,75 @@ impl Bus {
         }
     }
 
-    /// Up to `count` words; fewer where memory ends.
-    pub(crate) fn read_words(&self, at: GpuAddress, count: u64) -> Vec<u32> {
+    /// Up to `count` words as `client` would read them; fewer where memory ends.
+    /// Is no access: what of it was used is told by [`Self::fetched`].
+    pub(crate) fn peek_words(&self, client: Client, at: GpuAddress, count: u64) -> Vec<u32> {
         let mut bytes = vec![0; count as usize * 4];
         if let Err(e) = self.space.gpu().read(at, &mut bytes) {
             bytes.truncate((e.at.0 - at.0) as usize / 4 * 4);
-            if self.space.gpu().read(at, &mut bytes).is_err() {
-                bytes.clear();
-            }
+        }
+        if !self.peek(client, at, &mut bytes) {
+            bytes.clear();
         }
         bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
     }
 
+    /// A packet was read at `at`.
+    pub(crate) fn fetched(&mut self, _access: &Access<'_>, _at: GpuAddress, _bytes: u64) {}
+
     /// Reads bytes.
-    pub(crate) fn read(&self, at: GpuAddress, out: &mut [u8]) -> Result<(), AccessError> {
+    pub(crate) fn read(
+        &mut self,
+        _access: &Access<'_>,
+        at: GpuAddress,
+        out: &mut [u8],
+    ) -> Result<(), AccessError> {
         self.space.gpu().read(at, out)
     }
 
     /// Writes bytes.
-    pub(crate) fn write(&self, at: GpuAddress, data: &[u8]) -> Result<(), AccessError> {
+    pub(crate) fn write(
+        &mut self,
+        _access: &Access<'_>,
+        at: GpuAddress,
+        data: &[u8],
+    ) -> Result<(), AccessError> {
         self.space.gpu().write(at, data)
     }
 
-    /// Copies bytes.
+    /// Copies bytes; each side has its own client.
     pub(crate) fn copy(
-        &self,
-        from: GpuAddress,
-        to: GpuAddress,
+        &mut self,
+        (_reader, from): (&Access<'_>, GpuAddress),
+        (_writer, to): (&Access<'_>, GpuAddress),
         bytes: u64,
     ) -> Result<(), AccessError> {
         self.space.gpu().copy(from, to, bytes)
     }
 
     /// Fills with a dword, its low byte first.
-    pub(crate) fn fill(&self, at: GpuAddress, bytes: u64, value: u32) -> Result<(), AccessError> {
+    pub(crate) fn fill(
+        &mut self,
+        _access: &Access<'_>,
+        at: GpuAddress,
+        bytes: u64,
+        value: u32,
+    ) -> Result<(), AccessError> {
         self.space.gpu().fill(at, bytes, value)
     }
 
     /// Read-modify-write of 4 or 8 bytes; gives the old value. `update` may be
     /// called more than once.
     pub(crate) fn update(
-        &self,
+        &mut self,
+        access: &Access<'_>,
         at: GpuAddress,
         bytes: u8,
         update: impl Fn(u64) -> u64,
     ) -> Result<u64, AccessError> {
         use wavefence_memory::port::Atomic::CompareExchange;
+        let mut old = self.read_value(access, at, bytes)?;
         let gpu = self.space.gpu();
-        let mut old = self.read_value(at, bytes)?;
         loop {
             let new = update(old);
             let seen = if bytes == 8 {

@@ -8,6 +8,8 @@ use crate::regs::Regs;
 use crate::ring::RingBuffer;
 use crate::wait::ValueWait;
 use std::collections::{BTreeSet, VecDeque};
+use wavefence_base::access::Engine;
+use wavefence_base::topology::Client;
 use wavefence_base::{CacheAction, GpuAddress, GpuRange, QueueId, SubmitId};
 use wavefence_pm4::Ring;
 
@@ -42,15 +44,14 @@ pub(crate) enum Block {
 /// One engine's work for the queue.
 #[derive(Debug)]
 pub(crate) struct Seat {
-    /// `pfp`, `me`, `mec` or `sdma`.
-    pub(crate) name: &'static str,
+    pub(crate) engine: Engine,
     /// The packet that blocks, and on what.
     pub(crate) blocked: Option<(Box<Located>, Block)>,
 }
 
 impl Seat {
-    fn new(name: &'static str) -> Self {
-        Self { name, blocked: None }
+    fn new(engine: Engine) -> Self {
+        Self { engine, blocked: None }
     }
 }
 
@@ -88,6 +89,8 @@ pub(crate) struct EndOfPipe {
     pub(crate) packet: GpuAddress,
     pub(crate) flush: Flush,
     pub(crate) address: GpuAddress,
+    /// How the value goes to memory.
+    pub(crate) client: Client,
     pub(crate) payload: Payload,
     pub(crate) interrupt: bool,
     /// Also waits for the CP's own DMA engine.
@@ -107,7 +110,7 @@ pub(crate) struct CpDma {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DmaEnd {
     /// Memory; `step` false reads or writes one dword over and over.
-    Memory { at: GpuAddress, step: bool },
+    Memory { at: GpuAddress, step: bool, client: Client },
     /// The data share.
     Gds(u32),
     /// A constant (source only).
@@ -196,10 +199,10 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub(crate) fn new(id: QueueId, kind: QueueKind, ring_buffer: RingBuffer) -> Self {
-        let (ring, name) = match kind {
-            QueueKind::Graphics => (Ring::Graphics, "me"),
-            QueueKind::Compute { .. } => (Ring::Compute, "mec"),
-            QueueKind::Dma { .. } => (Ring::Sdma, "sdma"),
+        let (ring, engine) = match kind {
+            QueueKind::Graphics => (Ring::Graphics, Engine::Me),
+            QueueKind::Compute { .. } => (Ring::Compute, Engine::Mec),
+            QueueKind::Dma { .. } => (Ring::Sdma, Engine::Sdma),
         };
         Self {
             id,
@@ -208,8 +211,8 @@ impl Queue {
             fetch: Fetcher::new(ring_buffer),
             regs: Regs::default(),
             prefetch: Prefetch::default(),
-            pfp: Seat::new("pfp"),
-            me: Seat::new(name),
+            pfp: Seat::new(Engine::Pfp),
+            me: Seat::new(engine),
             fifo: VecDeque::new(),
             end_of_pipe: VecDeque::new(),
             cp_dma: VecDeque::new(),

@@ -5,8 +5,11 @@ use crate::core::Core;
 use crate::cp::{self, Exec, Flow, Trouble, access, data, dma, exec, field, unsupported};
 use crate::fetch::Located;
 use crate::flush::Actions;
+use crate::mem::Access;
 use crate::queue::{Block, Queue};
 use crate::wait::{Polled, ValueWait};
+use wavefence_base::access::Engine;
+use wavefence_base::topology::Client;
 use wavefence_base::{Event, Generation, GpuAddress, GpuRange, Writer};
 use wavefence_memory::AccessError;
 use wavefence_pm4::{Field, Kind, function, sel};
@@ -50,7 +53,9 @@ pub(crate) fn execute(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
         Kind::SdmaPollRegMem => poll(queue, p, 4),
         Kind::SdmaPollMem64 => poll(queue, p, 8),
         Kind::SdmaCondExe => cond_exe(core, queue, p),
-        Kind::SdmaAtomic => data::run_atomic(core, queue, p, p.packet.flag(Field::Loop)),
+        Kind::SdmaAtomic => {
+            data::run_atomic(core, queue, p, &dma_access(queue, p), p.packet.flag(Field::Loop))
+        }
         Kind::SdmaTimestampSet => {
             queue.local_counter = get(Field::Data).wrapping_sub(core.shared.clock.gpu());
             Ok(Flow::Done)
@@ -135,6 +140,11 @@ pub(crate) fn execute(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
     }
 }
 
+/// The access record of a packet.
+fn dma_access(queue: &Queue, p: &Located) -> Access<'static> {
+    access(queue, p, Engine::Sdma, Client::Sdma)
+}
+
 /// Byte swaps are refused.
 fn no_swap(queue: &Queue, p: &Located, fields: &[Field]) -> Result<(), Trouble> {
     if fields.iter().any(|&f| field(&p.packet, f) != 0) {
@@ -152,7 +162,8 @@ fn copy(core: &mut Core, queue: &Queue, p: &Located, destinations: &[GpuAddress]
     let bytes = field(&p.packet, Field::ByteCount);
     for &to in destinations {
         // As if through a buffer, so a backwards copy gives the same bytes.
-        let result = core.bus.copy(source, to, bytes);
+        let access = dma_access(queue, p);
+        let result = core.bus.copy((&access, source), (&access, to), bytes);
         moved(core, queue, p, result, Some(GpuRange::new(source, bytes)), to, bytes);
     }
     Ok(Flow::Done)
@@ -172,7 +183,7 @@ fn fill(core: &mut Core, queue: &Queue, p: &Located) -> Exec {
         sel::fill_size::DWORD => (count / 4 * 4, data),
         other => return Err(Trouble::command(format!("fill size {other} is reserved"))),
     };
-    let result = core.bus.fill(to, bytes, pattern);
+    let result = core.bus.fill(&dma_access(queue, p), to, bytes, pattern);
     moved(core, queue, p, result, None, to, bytes);
     Ok(Flow::Done)
 }
@@ -190,22 +201,22 @@ fn moved(
     let destination = GpuRange::new(to, bytes);
     match result {
         Ok(()) => {
-            dma::remember(core, queue, p.at, destination);
+            dma::remember(core, queue, p.at, Client::Sdma, destination);
             let (queue, packet) = (queue.id, p.at);
             core.emit(|| Event::Transfer { queue, packet, source, destination });
         }
-        Err(e) => core.refused(&access(queue, p), &e),
+        Err(e) => core.refused(&dma_access(queue, p), &e),
     }
 }
 
 fn write(core: &mut Core, queue: &Queue, p: &Located, to: GpuAddress) {
-    data::write_words(core, queue, p, to, p.packet.body(), false);
+    data::write_words(core, queue, &dma_access(queue, p), to, p.packet.body(), false);
 }
 
 /// A fence or timestamp.
 fn value(core: &mut Core, queue: &Queue, p: &Located, value: u64, bytes: u8) -> Exec {
     let at = GpuAddress(field(&p.packet, Field::Addr));
-    core.write(&access(queue, p), Writer::Dma(queue.id), at, value, bytes);
+    core.write(&dma_access(queue, p), Writer::Dma(queue.id), at, value, bytes);
     Ok(Flow::Done)
 }
 
@@ -237,7 +248,7 @@ fn poll(queue: &Queue, p: &Located, bytes: u8) -> Exec {
         n => Some(n as u32),
     };
     Ok(Flow::Block(Block::Value(ValueWait {
-        polled: Polled::Memory(GpuAddress(get(Field::Addr))),
+        polled: Polled::Memory(GpuAddress(get(Field::Addr)), Client::Sdma),
         function: code,
         reference: get(Field::Reference),
         mask: get(Field::Mask),
@@ -250,7 +261,7 @@ fn poll(queue: &Queue, p: &Located, bytes: u8) -> Exec {
 /// has none and skips if the dword is 0.
 fn cond_exe(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
     let at = GpuAddress(field(&p.packet, Field::Addr));
-    let value = core.read(&access(queue, p), at, 4);
+    let value = core.read(&dma_access(queue, p), at, 4);
     let run = match p.packet.try_get(Field::Reference) {
         Some(reference) => value == reference,
         None => value != 0,

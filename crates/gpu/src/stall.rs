@@ -7,17 +7,19 @@ use crate::queue::{Block, Queue, Seat};
 use crate::scan;
 use crate::wait::{Polled, ValueWait};
 use std::collections::{BTreeMap, BTreeSet};
+use wavefence_base::access::Engine;
 use wavefence_base::stall::{PastWrite, PendingWrite};
+use wavefence_base::topology::Client;
 use wavefence_base::{BlockedWait, GpuAddress, GpuRange, QueueId, Stall, StallVerdict, StuckWork};
 use wavefence_pm4::function;
 
 /// Explains every blocked wait. `stuck` are the groups that cannot go on.
-pub(crate) fn explain(core: &mut Core, queues: &[Queue], stuck: Vec<StuckWork>) -> Stall {
+pub(crate) fn explain(core: &Core, queues: &[Queue], stuck: Vec<StuckWork>) -> Stall {
     let mut found = Vec::new();
     for queue in queues {
         for seat in [&queue.pfp, &queue.me] {
             if let Some((wait, packet)) = blocked_wait(seat) {
-                found.push((describe(core, queue, seat.name, packet, &wait), wait));
+                found.push((describe(core, queue, seat.engine, packet, &wait), wait));
             }
         }
     }
@@ -48,7 +50,10 @@ fn blocked_wait(seat: &Seat) -> Option<(ValueWait, GpuAddress)> {
             let wide = get(wavefence_pm4::Field::AtomicOp) as u8 & wavefence_pm4::atomic::WIDE != 0;
             let (mask, bytes) = if wide { (u64::MAX, 8) } else { (0xFFFF_FFFF, 4) };
             let wait = ValueWait {
-                polled: Polled::Memory(GpuAddress(get(wavefence_pm4::Field::Addr))),
+                polled: Polled::Memory(
+                    GpuAddress(get(wavefence_pm4::Field::Addr)),
+                    Client::CpDataL2,
+                ),
                 function: function::EQUAL,
                 reference: get(wavefence_pm4::Field::Compare) & mask,
                 mask,
@@ -65,13 +70,13 @@ fn blocked_wait(seat: &Seat) -> Option<(ValueWait, GpuAddress)> {
 fn describe(
     core: &Core,
     queue: &Queue,
-    engine: &'static str,
+    engine: Engine,
     packet: GpuAddress,
     wait: &ValueWait,
 ) -> BlockedWait {
     let mut described = BlockedWait {
         queue: queue.id,
-        engine,
+        engine: engine.name(),
         packet,
         address: GpuAddress(0),
         allocation: None,
@@ -90,10 +95,10 @@ fn describe(
             described.allocation = Some((format!("register {index:#x}"), 0));
             described.present = u64::from(queue.regs.get(index));
         }
-        Polled::Memory(address) => {
+        Polled::Memory(address, client) => {
             described.address = address;
             described.allocation = core.bus.describe(address);
-            described.present = core.bus.read_value(address, wait.bytes).unwrap_or(0);
+            described.present = core.bus.peek_value(client, address, wait.bytes).unwrap_or(0);
             described.past = core.history.of(address).to_vec();
         }
     }
@@ -101,10 +106,10 @@ fn describe(
 }
 
 /// Adds what is still to come, in one pass over each queue.
-fn add_pending(core: &mut Core, queues: &[Queue], found: &mut [(BlockedWait, ValueWait)]) {
+fn add_pending(core: &Core, queues: &[Queue], found: &mut [(BlockedWait, ValueWait)]) {
     // A register is no memory: an empty range overlaps nothing.
     let range = |(described, wait): &(BlockedWait, ValueWait)| match wait.polled {
-        Polled::Memory(at) => GpuRange::new(at, u64::from(described.bytes)),
+        Polled::Memory(at, _) => GpuRange::new(at, u64::from(described.bytes)),
         Polled::Register(_) => GpuRange::new(GpuAddress(0), 0),
     };
     let wanted: Vec<GpuRange> = found.iter().map(range).collect();
@@ -240,7 +245,7 @@ mod tests {
     use wavefence_base::Writer;
 
     fn wait(function: u8, reference: u64) -> ValueWait {
-        let polled = Polled::Memory(GpuAddress(0));
+        let polled = Polled::Memory(GpuAddress(0), Client::Poll);
         ValueWait { polled, function, reference, mask: 0xFF, bytes: 4, polls: None }
     }
 

@@ -2,13 +2,14 @@
 
 use crate::queue::Queue;
 use wavefence_base::GpuAddress;
+use wavefence_base::topology::Client;
 use wavefence_pm4::function;
 
 /// What a wait looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Polled {
-    /// Memory.
-    Memory(GpuAddress),
+    /// Memory, as that client reads it.
+    Memory(GpuAddress, Client),
     /// A register of the queue, by dword index.
     Register(u32),
 }
@@ -45,7 +46,7 @@ impl ValueWait {
     pub(crate) fn register_value(&self, queue: &Queue) -> Option<u64> {
         match self.polled {
             Polled::Register(index) => Some(u64::from(queue.regs.get(index))),
-            Polled::Memory(_) => None,
+            Polled::Memory(..) => None,
         }
     }
 }

@@ -6,6 +6,8 @@ use crate::fetch::Located;
 use crate::queue::{Block, Queue};
 use crate::wait::{Polled, ValueWait};
 use wavefence_base::GpuAddress;
+use wavefence_base::access::Engine;
+use wavefence_base::topology::Client;
 use wavefence_pm4::{Field, function, sel};
 
 /// INDIRECT_BUFFER: runs another command buffer, or goes on there.
@@ -17,14 +19,20 @@ pub(super) fn indirect_buffer(queue: &mut Queue, p: &Located) -> Exec {
 }
 
 /// COND_INDIRECT_BUFFER: one of two command buffers by a 64-bit comparison.
-pub(super) fn cond_indirect_buffer(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
+pub(super) fn cond_indirect_buffer(
+    core: &mut Core,
+    queue: &mut Queue,
+    p: &Located,
+    engine: Engine,
+) -> Exec {
     let get = |f| field(&p.packet, f);
     let otherwise = match get(Field::Mode) as u8 {
         sel::cond_mode::IF => false,
         sel::cond_mode::IF_ELSE => true,
         mode => return Err(Trouble::command(format!("mode {mode} is reserved"))),
     };
-    let value = core.read(&access(queue, p), GpuAddress(get(Field::Addr)), 8);
+    let value =
+        core.read(&access(queue, p, engine, Client::Predicate), GpuAddress(get(Field::Addr)), 8);
     let code = get(Field::Function) as u8;
     let holds = function::compare(code, value, get(Field::Mask), get(Field::Reference))
         .ok_or_else(|| Trouble::command(format!("comparison {code} is reserved")))?;
@@ -38,9 +46,9 @@ pub(super) fn cond_indirect_buffer(core: &mut Core, queue: &mut Queue, p: &Locat
 }
 
 /// COND_EXEC: skips dwords if the dword in memory is 0.
-pub(super) fn cond_exec(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
+pub(super) fn cond_exec(core: &mut Core, queue: &mut Queue, p: &Located, engine: Engine) -> Exec {
     let at = GpuAddress(field(&p.packet, Field::Addr));
-    if core.read(&access(queue, p), at, 4) == 0 {
+    if core.read(&access(queue, p, engine, Client::Predicate), at, 4) == 0 {
         let count = field(&p.packet, Field::ExecCount);
         queue.fetch.skip(count).map_err(Trouble::command)?;
     }
@@ -49,7 +57,12 @@ pub(super) fn cond_exec(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec
 
 /// Predicates in memory: CLEAR, and the two boolean forms. A set hint or
 /// CONTINUE belong to query results, which come with draws.
-pub(super) fn set_predication(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
+pub(super) fn set_predication(
+    core: &mut Core,
+    queue: &mut Queue,
+    p: &Located,
+    engine: Engine,
+) -> Exec {
     let at = GpuAddress(field(&p.packet, Field::Addr));
     let bytes = match field(&p.packet, Field::PredicateOp) {
         0 => {
@@ -63,7 +76,7 @@ pub(super) fn set_predication(core: &mut Core, queue: &mut Queue, p: &Located) -
     if p.packet.flag(Field::Continue) {
         return Err(unsupported(queue, p, "continued predication"));
     }
-    let value = core.read(&access(queue, p), at, bytes);
+    let value = core.read(&access(queue, p, engine, Client::Predicate), at, bytes);
     let visible = p.packet.flag(Field::PredicateVisible);
     queue.prefetch.skipping = (value != 0) != visible;
     Ok(Flow::Done)
@@ -74,7 +87,7 @@ pub(super) fn set_predication(core: &mut Core, queue: &mut Queue, p: &Located) -
 pub(super) fn rewind(p: &Located) -> Exec {
     const VALID: u64 = 1 << 31;
     Ok(Flow::Block(Block::Value(ValueWait {
-        polled: Polled::Memory(p.dword(1)),
+        polled: Polled::Memory(p.dword(1), Client::CommandFetch),
         function: function::EQUAL,
         reference: VALID,
         mask: VALID,

@@ -3,8 +3,11 @@
 use super::{Exec, Flow, Trouble, access, field, unsupported};
 use crate::core::Core;
 use crate::fetch::Located;
+use crate::mem::Access;
 use crate::queue::{Block, Queue};
+use wavefence_base::access::Engine;
 use wavefence_base::stall::PastWrite;
+use wavefence_base::topology::Client;
 use wavefence_base::{Event, GpuAddress, GpuRange, Writer};
 use wavefence_pm4::{Field, Ring, atomic, sel};
 
@@ -25,7 +28,7 @@ fn writer(queue: &Queue) -> Writer {
 }
 
 /// WRITE_DATA: the body goes to memory, registers or the data share.
-pub(super) fn write_data(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
+pub(super) fn write_data(core: &mut Core, queue: &mut Queue, p: &Located, engine: Engine) -> Exec {
     check_engine(p)?;
     let body = p.packet.body();
     let one = p.packet.flag(Field::OneAddress);
@@ -48,13 +51,19 @@ pub(super) fn write_data(core: &mut Core, queue: &mut Queue, p: &Located) -> Exe
                 }
             }
         }
-        sel::write_dst::MEMORY | sel::write_dst::MEMORY_GRBM | sel::write_dst::L2 => {
-            let at = GpuAddress(field(&p.packet, Field::Addr));
-            write_words(core, queue, p, at, body, one);
+        select @ (sel::write_dst::MEMORY | sel::write_dst::MEMORY_GRBM | sel::write_dst::L2) => {
+            let client = client(select == sel::write_dst::L2);
+            let access = access(queue, p, engine, client);
+            write_words(core, queue, &access, GpuAddress(field(&p.packet, Field::Addr)), body, one);
         }
         other => return Err(unsupported(queue, p, &format!("destination {other}"))),
     }
     Ok(Flow::Done)
+}
+
+/// The way to memory that a packet's select names.
+fn client(level2: bool) -> Client {
+    if level2 { Client::CpDataL2 } else { Client::CpDataMemory }
 }
 
 /// Writes dwords to memory. One or two aligned dwords are a value that a wait
@@ -62,49 +71,50 @@ pub(super) fn write_data(core: &mut Core, queue: &mut Queue, p: &Located) -> Exe
 pub(crate) fn write_words(
     core: &mut Core,
     queue: &Queue,
-    p: &Located,
+    access: &Access<'_>,
     at: GpuAddress,
     body: &[u32],
     one: bool,
 ) {
-    let access = access(queue, p);
+    let packet = access.packet;
     let by = writer(queue);
     match *body {
         [lo, hi] if !one && at.is_aligned(8) => {
-            core.write(&access, by, at, u64::from(hi) << 32 | u64::from(lo), 8);
+            core.write(access, by, at, u64::from(hi) << 32 | u64::from(lo), 8);
         }
         [..] if body.len() <= 2 || one => {
             for (i, &value) in body.iter().enumerate() {
                 let step = if one { 0 } else { i as u64 * 4 };
-                core.write(&access, by, at.offset(step), u64::from(value), 4);
+                core.write(access, by, at.offset(step), u64::from(value), 4);
             }
         }
         [..] => {
             let bytes: Vec<u8> = body.iter().flat_map(|w| w.to_le_bytes()).collect();
-            let result = core.bus.write(at, &bytes);
+            let result = core.bus.write(access, at, &bytes);
             let landed = result.is_ok();
             for (i, &value) in body.iter().enumerate() {
-                let past = PastWrite { by, packet: Some(p.at), value: u64::from(value), landed };
+                let past = PastWrite { by, packet, value: u64::from(value), landed };
                 core.history.record(at.offset(i as u64 * 4), past);
             }
             match result {
                 Ok(()) => {
                     let destination = GpuRange::new(at, bytes.len() as u64);
-                    let (queue, packet) = (queue.id, p.at);
+                    let queue = queue.id;
+                    let packet = packet.unwrap_or_default();
                     core.emit(|| Event::Transfer { queue, packet, source: None, destination });
                 }
-                Err(e) => core.refused(&access, &e),
+                Err(e) => core.refused(access, &e),
             }
         }
     }
 }
 
 /// COPY_DATA: 32 or 64 bits from one kind of place to another.
-pub(super) fn copy_data(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
+pub(super) fn copy_data(core: &mut Core, queue: &mut Queue, p: &Located, engine: Engine) -> Exec {
     check_engine(p)?;
     let wide = field(&p.packet, Field::CountSel) == u64::from(sel::copy_count::QWORD);
     let bytes = if wide { 8 } else { 4 };
-    let value = copy_source(core, queue, p, bytes)?;
+    let value = copy_source(core, queue, p, engine, bytes)?;
     let (lo, hi) = (value as u32, (value >> 32) as u32);
     match field(&p.packet, Field::DstSel) as u8 {
         sel::copy_dst::REGISTER => {
@@ -114,14 +124,15 @@ pub(super) fn copy_data(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec
                 queue.regs.set(reg.wrapping_add(1), hi);
             }
         }
-        sel::copy_dst::MEMORY | sel::copy_dst::MEMORY_GRBM | sel::copy_dst::L2 => {
+        select @ (sel::copy_dst::MEMORY | sel::copy_dst::MEMORY_GRBM | sel::copy_dst::L2) => {
             let at = GpuAddress(field(&p.packet, Field::Dst));
             if !at.is_aligned(u64::from(bytes)) {
                 return Err(Trouble::command(format!(
                     "destination {at} is not aligned to {bytes} bytes"
                 )));
             }
-            core.write(&access(queue, p), Writer::Queue(queue.id), at, value, bytes);
+            let access = access(queue, p, engine, client(select == sel::copy_dst::L2));
+            core.write(&access, Writer::Queue(queue.id), at, value, bytes);
         }
         sel::copy_dst::GDS => {
             let at = field(&p.packet, Field::DstOffset) as u32;
@@ -141,21 +152,28 @@ pub(super) fn copy_data(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec
 /// SRC_SEL of the system clock, which GFX10 adds.
 const SYSTEM_CLOCK: u8 = 10;
 
-fn copy_source(core: &mut Core, queue: &mut Queue, p: &Located, bytes: u8) -> Result<u64, Trouble> {
+fn copy_source(
+    core: &mut Core,
+    queue: &mut Queue,
+    p: &Located,
+    engine: Engine,
+    bytes: u8,
+) -> Result<u64, Trouble> {
     let join = |lo: u32, hi: u32| u64::from(hi) << 32 | u64::from(lo);
     let value = match field(&p.packet, Field::SrcSel) as u8 {
         sel::copy_src::REGISTER => {
             let reg = field(&p.packet, Field::SrcReg) as u32;
             join(queue.regs.get(reg), queue.regs.get(reg.wrapping_add(1)))
         }
-        sel::copy_src::MEMORY | sel::copy_src::L2 => {
+        select @ (sel::copy_src::MEMORY | sel::copy_src::L2) => {
             let at = GpuAddress(field(&p.packet, Field::Src));
             if !at.is_aligned(u64::from(bytes)) {
                 return Err(Trouble::command(format!(
                     "source {at} is not aligned to {bytes} bytes"
                 )));
             }
-            core.read(&access(queue, p), at, bytes)
+            let access = access(queue, p, engine, client(select == sel::copy_src::L2));
+            core.read(&access, at, bytes)
         }
         sel::copy_src::GDS => {
             let at = field(&p.packet, Field::SrcOffset) as u32;
@@ -181,7 +199,7 @@ fn copy_source(core: &mut Core, queue: &mut Queue, p: &Located, bytes: u8) -> Re
 }
 
 /// ATOMIC_MEM.
-pub(super) fn atomic_mem(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
+pub(super) fn atomic_mem(core: &mut Core, queue: &mut Queue, p: &Located, engine: Engine) -> Exec {
     check_engine(p)?;
     let command = field(&p.packet, Field::Command) as u8;
     let loops = match command {
@@ -191,12 +209,19 @@ pub(super) fn atomic_mem(core: &mut Core, queue: &mut Queue, p: &Located) -> Exe
         | sel::atomic_command::SEND_AND_CONTINUE => false,
         other => return Err(Trouble::command(format!("command {other} is reserved"))),
     };
-    run_atomic(core, queue, p, loops)
+    let access = access(queue, p, engine, Client::CpDataL2);
+    run_atomic(core, queue, p, &access, loops)
 }
 
 /// An atomic of ATOMIC_MEM or of SDMA. With `loops` it is run again until its
 /// comparison succeeds.
-pub(crate) fn run_atomic(core: &mut Core, queue: &mut Queue, p: &Located, loops: bool) -> Exec {
+pub(crate) fn run_atomic(
+    core: &mut Core,
+    queue: &mut Queue,
+    p: &Located,
+    access: &Access<'_>,
+    loops: bool,
+) -> Exec {
     let code = field(&p.packet, Field::AtomicOp) as u8;
     let at = GpuAddress(field(&p.packet, Field::Addr));
     let wide = code & atomic::WIDE != 0;
@@ -208,10 +233,10 @@ pub(crate) fn run_atomic(core: &mut Core, queue: &mut Queue, p: &Located, loops:
     }
     let update = |old| apply(op, wide, old, data, compare).unwrap_or(old);
     let by = writer(queue);
-    let old = match core.bus.update(at, bytes, update) {
+    let old = match core.bus.update(access, at, bytes, update) {
         Ok(old) => old,
         Err(e) => {
-            core.refused(&access(queue, p), &e);
+            core.refused(access, &e);
             return Ok(Flow::Done);
         }
     };

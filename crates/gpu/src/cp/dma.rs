@@ -7,7 +7,9 @@ use crate::core::Core;
 use crate::fetch::Located;
 use crate::mem::Access;
 use crate::queue::{Block, CpDma, DmaEnd, Queue};
+use wavefence_base::access::{Agent, Engine};
 use wavefence_base::stall::PastWrite;
+use wavefence_base::topology::Client;
 use wavefence_base::{Event, FaultKind, GpuAddress, GpuRange, Writer};
 use wavefence_memory::AccessError;
 use wavefence_pm4::{Field, sel};
@@ -28,12 +30,20 @@ pub(super) fn dma_data(queue: &mut Queue, p: &Located) -> Exec {
     let source = match get(Field::SrcSel) as u8 {
         sel::dma_src::GDS => DmaEnd::Gds(get(Field::SrcOffset) as u32),
         sel::dma_src::DATA => DmaEnd::Data(get(Field::Data) as u32),
-        _ => DmaEnd::Memory { at: GpuAddress(get(Field::Src)), step: !flag(Field::SrcNoIncrement) },
+        select => DmaEnd::Memory {
+            at: GpuAddress(get(Field::Src)),
+            step: !flag(Field::SrcNoIncrement),
+            client: client(select == sel::dma_src::L2),
+        },
     };
     let destination = match get(Field::DstSel) as u8 {
         sel::dma_dst::GDS => DmaEnd::Gds(get(Field::DstOffset) as u32),
         sel::dma_dst::NOWHERE => DmaEnd::Nowhere,
-        _ => DmaEnd::Memory { at: GpuAddress(get(Field::Dst)), step: !flag(Field::DstNoIncrement) },
+        select => DmaEnd::Memory {
+            at: GpuAddress(get(Field::Dst)),
+            step: !flag(Field::DstNoIncrement),
+            client: client(select == sel::dma_dst::L2),
+        },
     };
     let bytes = get(Field::ByteCount);
     if bytes > 0 {
@@ -46,11 +56,22 @@ pub(super) fn dma_data(queue: &mut Queue, p: &Located) -> Exec {
     Ok(Flow::Done)
 }
 
+/// The way to memory that a side's select names.
+fn client(level2: bool) -> Client {
+    if level2 { Client::CpDmaL2 } else { Client::CpDmaMemory }
+}
+
 /// Runs the oldest copy of the queue; true if there was one.
 pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
     let Some(dma) = queue.cp_dma.pop_front() else { return false };
-    let access = Access { what: "DMA_DATA", queue: Some(queue.id), packet: Some(dma.packet) };
-    match transfer(core, &dma) {
+    let access = Access {
+        what: "DMA_DATA",
+        queue: Some(queue.id),
+        packet: Some(dma.packet),
+        agent: Agent::Engine { queue: queue.id, engine: Engine::CpDma, packet: dma.packet },
+        client: Client::CpDmaMemory,
+    };
+    match transfer(core, &access, &dma) {
         Ok(()) => tell(core, queue, dma.packet, &dma),
         Err(Failed::Access(e)) => core.refused(&access, &e),
         Err(Failed::Gds(what)) => {
@@ -72,16 +93,19 @@ impl From<AccessError> for Failed {
     }
 }
 
-fn transfer(core: &Core, dma: &CpDma) -> Result<(), Failed> {
-    let (bus, bytes) = (&core.bus, dma.bytes);
+fn transfer(core: &mut Core, access: &Access<'_>, dma: &CpDma) -> Result<(), Failed> {
+    let bytes = dma.bytes;
     match (dma.source, dma.destination) {
-        (DmaEnd::Memory { at, step: true }, DmaEnd::Memory { at: to, step: true }) => {
-            Ok(bus.copy(at, to, bytes)?)
+        (
+            DmaEnd::Memory { at, step: true, client: reader },
+            DmaEnd::Memory { at: to, step: true, client: writer },
+        ) => Ok(core.bus.copy((&access.by(reader), at), (&access.by(writer), to), bytes)?),
+        (DmaEnd::Data(value), DmaEnd::Memory { at, step: true, client }) => {
+            Ok(core.bus.fill(&access.by(client), at, bytes, value)?)
         }
-        (DmaEnd::Data(value), DmaEnd::Memory { at, step: true }) => Ok(bus.fill(at, bytes, value)?),
         (source, destination) => {
-            let data = gather(core, source, bytes)?;
-            scatter(core, destination, &data)
+            let data = gather(core, access, source, bytes)?;
+            scatter(core, access, destination, &data)
         }
     }
 }
@@ -90,7 +114,12 @@ fn outside(offset: u32) -> Failed {
     Failed::Gds(format!("offset {offset:#x} is outside the data share or not 4-byte aligned"))
 }
 
-fn gather(core: &Core, source: DmaEnd, bytes: u64) -> Result<Vec<u8>, Failed> {
+fn gather(
+    core: &mut Core,
+    access: &Access<'_>,
+    source: DmaEnd,
+    bytes: u64,
+) -> Result<Vec<u8>, Failed> {
     let mut data = vec![0; bytes as usize];
     let repeat = |data: &mut Vec<u8>, word: u32| {
         for (i, byte) in data.iter_mut().enumerate() {
@@ -98,9 +127,12 @@ fn gather(core: &Core, source: DmaEnd, bytes: u64) -> Result<Vec<u8>, Failed> {
         }
     };
     match source {
-        DmaEnd::Memory { at, step: true } => core.bus.read(at, &mut data)?,
-        DmaEnd::Memory { at, step: false } => {
-            repeat(&mut data, core.bus.read_value(at, 4)? as u32);
+        DmaEnd::Memory { at, step: true, client } => {
+            core.bus.read(&access.by(client), at, &mut data)?;
+        }
+        DmaEnd::Memory { at, step: false, client } => {
+            let word = core.bus.read_value(&access.by(client), at, 4)?;
+            repeat(&mut data, word as u32);
         }
         DmaEnd::Data(word) => repeat(&mut data, word),
         DmaEnd::Gds(offset) => {
@@ -115,13 +147,20 @@ fn gather(core: &Core, source: DmaEnd, bytes: u64) -> Result<Vec<u8>, Failed> {
     Ok(data)
 }
 
-fn scatter(core: &Core, destination: DmaEnd, data: &[u8]) -> Result<(), Failed> {
+fn scatter(
+    core: &mut Core,
+    access: &Access<'_>,
+    destination: DmaEnd,
+    data: &[u8],
+) -> Result<(), Failed> {
     match destination {
-        DmaEnd::Memory { at, step: true } => core.bus.write(at, data)?,
-        DmaEnd::Memory { at, step: false } => {
+        DmaEnd::Memory { at, step: true, client } => {
+            core.bus.write(&access.by(client), at, data)?;
+        }
+        DmaEnd::Memory { at, step: false, client } => {
             // Dword after dword to one address: the last one stays.
             let last = data.len().saturating_sub(1) / 4 * 4;
-            core.bus.write(at, &data[last..])?;
+            core.bus.write(&access.by(client), at, &data[last..])?;
         }
         DmaEnd::Gds(offset) => {
             for (i, chunk) in data.chunks(4).enumerate() {
@@ -140,24 +179,34 @@ fn scatter(core: &Core, destination: DmaEnd, data: &[u8]) -> Result<(), Failed> 
 
 fn tell(core: &mut Core, queue: &Queue, packet: GpuAddress, dma: &CpDma) {
     let range = |end| match end {
-        DmaEnd::Memory { at, step: true } => Some(GpuRange::new(at, dma.bytes)),
-        DmaEnd::Memory { at, step: false } => Some(GpuRange::new(at, dma.bytes.min(4))),
+        DmaEnd::Memory { at, step: true, .. } => Some(GpuRange::new(at, dma.bytes)),
+        DmaEnd::Memory { at, step: false, .. } => Some(GpuRange::new(at, dma.bytes.min(4))),
         DmaEnd::Gds(_) | DmaEnd::Data(_) | DmaEnd::Nowhere => None,
     };
     let Some(destination) = range(dma.destination) else { return };
     let source = range(dma.source);
-    remember(core, queue, packet, destination);
+    let client = match dma.destination {
+        DmaEnd::Memory { client, .. } => client,
+        DmaEnd::Gds(_) | DmaEnd::Data(_) | DmaEnd::Nowhere => Client::CpDmaMemory,
+    };
+    remember(core, queue, packet, client, destination);
     let queue = queue.id;
     core.emit(|| Event::Transfer { queue, packet, source, destination });
 }
 
 /// Remembers a transfer that is small enough to be a value, or that a wait sees.
-pub(crate) fn remember(core: &mut Core, queue: &Queue, packet: GpuAddress, destination: GpuRange) {
+pub(crate) fn remember(
+    core: &mut Core,
+    queue: &Queue,
+    packet: GpuAddress,
+    client: Client,
+    destination: GpuRange,
+) {
     if destination.len != 4 && destination.len != 8 {
         core.history.look(&core.bus, Some(destination), Writer::Dma(queue.id), Some(packet));
         return;
     }
-    if let Ok(value) = core.bus.read_value(destination.start, destination.len as u8) {
+    if let Some(value) = core.bus.peek_value(client, destination.start, destination.len as u8) {
         let by = Writer::Dma(queue.id);
         let past = PastWrite { by, packet: Some(packet), value, landed: true };
         core.history.record(destination.start, past);

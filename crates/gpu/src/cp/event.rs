@@ -10,7 +10,9 @@ use crate::fetch::Located;
 use crate::flush::Actions;
 use crate::mem::Access;
 use crate::queue::{Block, EndOfPipe, Flush, Payload, Queue};
+use wavefence_base::access::{Agent, Engine};
 use wavefence_base::stall::PastWrite;
+use wavefence_base::topology::Client;
 use wavefence_base::{Event, GpuAddress, SubmitId, Writer};
 use wavefence_pm4::{Field, Ring, data_sel, events, int_sel, sel};
 
@@ -140,11 +142,16 @@ fn push(
     interrupt: bool,
     wait_dma: bool,
 ) {
+    let client = match field(&p.packet, Field::DstSel) as u8 {
+        sel::event_dst::L2 => Client::EndOfPipeL2,
+        _ => Client::EndOfPipe,
+    };
     queue.end_of_pipe.push_back(EndOfPipe {
         after: queue.shaders.started,
         packet: p.at,
         flush,
         address: GpuAddress(field(&p.packet, Field::Addr)),
+        client,
         payload,
         interrupt,
         wait_dma,
@@ -184,8 +191,14 @@ pub(crate) fn retire(core: &mut Core, queue: &mut Queue, moved: &mut bool) -> Ve
 /// The moment an end-of-pipe event takes effect.
 fn land(core: &mut Core, queue: &Queue, event: &EndOfPipe) {
     sync::tell(core, queue, event.packet, &event.flush, false, true);
-    let access =
-        Access { what: "end-of-pipe write", queue: Some(queue.id), packet: Some(event.packet) };
+    let (engine, packet) = (Engine::EndOfPipe, event.packet);
+    let access = Access {
+        what: "end-of-pipe write",
+        queue: Some(queue.id),
+        packet: Some(packet),
+        agent: Agent::Engine { queue: queue.id, engine, packet },
+        client: event.client,
+    };
     let by = Writer::Queue(queue.id);
     let at = event.address;
     match event.payload {
@@ -221,7 +234,7 @@ fn land(core: &mut Core, queue: &Queue, event: &EndOfPipe) {
 
 fn add(core: &mut Core, access: &Access<'_>, by: Writer, address: GpuAddress, value: u32) {
     let sum = |old: u64| u64::from((old as u32).wrapping_add(value));
-    match core.bus.update(address, 4, sum) {
+    match core.bus.update(access, address, 4, sum) {
         Ok(old) => {
             let (value, packet) = (sum(old), access.packet);
             core.history.record(address, PastWrite { by, packet, value, landed: true });

@@ -5,21 +5,17 @@ use crate::core::Core;
 use crate::fetch::Located;
 use crate::queue::{Block, Queue};
 use wavefence_base::Event;
+use wavefence_base::access::Engine;
 use wavefence_pm4::marker::{Marker, MarkerKind};
 use wavefence_pm4::{Field, Kind, RegSpace, sel};
 
 /// Executes one packet of a graphics or compute queue.
-pub(crate) fn execute(
-    core: &mut Core,
-    queue: &mut Queue,
-    p: &Located,
-    engine: &'static str,
-) -> Exec {
+pub(crate) fn execute(core: &mut Core, queue: &mut Queue, p: &Located, engine: Engine) -> Exec {
     match p.packet.kind() {
         Kind::Filler => Ok(Flow::Done),
         Kind::Nop => marker(core, queue, p),
         Kind::DispatchDirect => launch::direct(core, queue, p),
-        Kind::DispatchIndirect => launch::indirect(core, queue, p),
+        Kind::DispatchIndirect => launch::indirect(core, queue, p, engine),
         Kind::SetBase => set_base(queue, p),
         Kind::SetShReg => set_registers(queue, p, RegSpace::Sh),
         Kind::SetShRegIndex => set_sh_index(queue, p),
@@ -38,16 +34,16 @@ pub(crate) fn execute(
         // Loading and shadowing belong to the driver's preamble: no state here
         // is lost between submissions.
         Kind::ContextControl => Ok(Flow::Done),
-        Kind::SetPredication => buffer::set_predication(core, queue, p),
-        Kind::CondExec => buffer::cond_exec(core, queue, p),
+        Kind::SetPredication => buffer::set_predication(core, queue, p, engine),
+        Kind::CondExec => buffer::cond_exec(core, queue, p, engine),
         Kind::IndirectBuffer => buffer::indirect_buffer(queue, p),
-        Kind::CondIndirectBuffer => buffer::cond_indirect_buffer(core, queue, p),
+        Kind::CondIndirectBuffer => buffer::cond_indirect_buffer(core, queue, p, engine),
         Kind::Rewind => buffer::rewind(p),
         Kind::PfpSyncMe => Ok(Flow::Block(Block::MicroEngine)),
         Kind::WaitForWriteConfirm => Ok(Flow::Block(Block::EndOfPipe)),
-        Kind::WriteData => data::write_data(core, queue, p),
-        Kind::CopyData => data::copy_data(core, queue, p),
-        Kind::AtomicMem => data::atomic_mem(core, queue, p),
+        Kind::WriteData => data::write_data(core, queue, p, engine),
+        Kind::CopyData => data::copy_data(core, queue, p, engine),
+        Kind::AtomicMem => data::atomic_mem(core, queue, p, engine),
         Kind::DmaData => dma::dma_data(queue, p),
         Kind::WaitRegMem => sync::wait_reg_mem(queue, p, 4),
         Kind::WaitRegMem64 => sync::wait_reg_mem(queue, p, 8),

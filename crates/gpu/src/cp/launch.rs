@@ -9,6 +9,8 @@ use crate::flush::Actions;
 use crate::queue::Queue;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use wavefence_base::access::Engine;
+use wavefence_base::topology::Client;
 use wavefence_base::{Event, FaultKind, Generation, GpuAddress, KernelId, Limit, WaveSize};
 use wavefence_pm4::{Field, Ring, initiator as bits, reg};
 use wavefence_shader::ir::{Kernel, WaveRule};
@@ -42,7 +44,7 @@ pub(super) fn direct(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
 }
 
 /// DISPATCH_INDIRECT of a compute queue: the address is in the packet.
-pub(super) fn indirect(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
+pub(super) fn indirect(core: &mut Core, queue: &mut Queue, p: &Located, engine: Engine) -> Exec {
     let at = GpuAddress(field(&p.packet, Field::Addr));
     if core.generation == Generation::Gfx7 && !at.is_aligned(GFX7_ARGUMENT_ALIGNMENT) {
         return Err(Trouble::command(format!(
@@ -50,7 +52,7 @@ pub(super) fn indirect(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec 
              {GFX7_ARGUMENT_ALIGNMENT} bytes; nothing was launched"
         )));
     }
-    let access = access(queue, p);
+    let access = access(queue, p, engine, Client::IndirectArguments);
     let dims = std::array::from_fn(|i| core.read(&access, at.offset(i as u64 * 4), 4) as u32);
     let initiator = field(&p.packet, Field::Initiator) as u32;
     launch(core, queue, &Launch { packet: p.at, initiator, dims })?;
@@ -134,7 +136,8 @@ fn identify(core: &mut Core, queue: &Queue) -> Result<KernelId, Trouble> {
     let at = queue.regs.program();
     let bus = &core.bus;
     let result = core.kernels.identify(|line| {
-        let words = bus.read_words(at.offset(u64::from(line) * LINE as u64), LINE as u64 / 4);
+        let at = at.offset(u64::from(line) * LINE as u64);
+        let words = bus.peek_words(Client::Instruction, at, LINE as u64 / 4);
         std::array::from_fn(|i| words.get(i).copied().unwrap_or(0))
     });
     result.map_err(|bad| {
@@ -162,7 +165,7 @@ fn check_descriptors(core: &mut Core, queue: &Queue, packet: GpuAddress, kernel:
             let at = table.offset(slot * DESCRIPTOR_BYTES);
             slot += 1;
             let mut bytes = [0; DESCRIPTOR_BYTES as usize];
-            if core.bus.read(at, &mut bytes).is_err() {
+            if !core.bus.peek(Client::ShaderScalar, at, &mut bytes) {
                 return;
             }
             let Err(bad) = Descriptor::from_bytes(&bytes) else { continue };

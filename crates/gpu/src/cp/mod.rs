@@ -17,6 +17,8 @@ use crate::fetch::{Fetched, Located};
 use crate::mem::Access;
 use crate::queue::{Block, Closing, Item, Queue};
 use crate::wait::{Polled, ValueWait};
+use wavefence_base::access::{Agent, Engine};
+use wavefence_base::topology::Client;
 use wavefence_base::{Event, FaultKind, Limit};
 use wavefence_pm4::{Field, Packet, Ring};
 
@@ -51,9 +53,20 @@ pub(crate) fn field(packet: &Packet, field: Field) -> u64 {
     packet.try_get(field).unwrap_or(0)
 }
 
-/// The access record of a packet, for reports.
-pub(crate) fn access(queue: &Queue, located: &Located) -> Access<'static> {
-    Access { what: located.packet.name(), queue: Some(queue.id), packet: Some(located.at) }
+/// The access record of a packet that `engine` executes.
+pub(crate) fn access(
+    queue: &Queue,
+    located: &Located,
+    engine: Engine,
+    client: Client,
+) -> Access<'static> {
+    Access {
+        what: located.packet.name(),
+        queue: Some(queue.id),
+        packet: Some(located.at),
+        agent: Agent::Engine { queue: queue.id, engine, packet: located.at },
+        client,
+    }
 }
 
 /// Refuses a packet this version does not have, with its place.
@@ -85,7 +98,7 @@ pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
 
 /// One step of the ME, MEC or SDMA engine.
 fn step_main(core: &mut Core, queue: &mut Queue) -> bool {
-    let name = queue.me.name;
+    let engine = queue.me.engine;
     if let Some((located, block)) = queue.me.blocked.take() {
         match poll_again(core, queue, &located, block) {
             Polling::Over => return true,
@@ -94,8 +107,8 @@ fn step_main(core: &mut Core, queue: &mut Queue) -> bool {
                 return moved;
             }
             Polling::Again => {
-                let result = run(core, queue, &located, name);
-                queue.me.blocked = settle(core, queue, located, result, name);
+                let result = run(core, queue, &located, engine);
+                queue.me.blocked = settle(core, queue, located, result, engine);
                 // Trying again moves nothing by itself.
                 return queue.me.blocked.is_none();
             }
@@ -109,12 +122,12 @@ fn step_main(core: &mut Core, queue: &mut Queue) -> bool {
     let Some(item) = next_item(core, queue) else { return false };
     match item {
         Item::Packet(located) => {
-            core.take_packet(queue.id, name, located.at, located.packet.name());
-            let result = run(core, queue, &located, name);
-            queue.me.blocked = settle(core, queue, located, result, name);
+            core.take_packet(queue.id, engine, located.at, located.packet.name());
+            let result = run(core, queue, &located, engine);
+            queue.me.blocked = settle(core, queue, located, result, engine);
         }
         Item::Launch(launch) => {
-            core.take_packet(queue.id, name, launch.packet, "DISPATCH_INDIRECT");
+            core.take_packet(queue.id, engine, launch.packet, "DISPATCH_INDIRECT");
             match launch::launch(core, queue, &launch) {
                 Ok(()) => {}
                 Err(trouble) => report(core, queue, launch.packet, trouble),
@@ -144,7 +157,7 @@ fn next_item(core: &mut Core, queue: &mut Queue) -> Option<Item> {
     }
 }
 
-fn run(core: &mut Core, queue: &mut Queue, located: &Located, engine: &'static str) -> Exec {
+fn run(core: &mut Core, queue: &mut Queue, located: &Located, engine: Engine) -> Exec {
     match queue.ring {
         Ring::Graphics | Ring::Compute => exec::execute(core, queue, located, engine),
         Ring::Sdma => crate::sdma::execute(core, queue, located),
@@ -157,19 +170,19 @@ pub(crate) fn settle(
     queue: &mut Queue,
     located: Box<Located>,
     result: Exec,
-    engine: &'static str,
+    engine: Engine,
 ) -> Option<(Box<Located>, Block)> {
     match result {
         Ok(Flow::Done) => None,
-        Ok(Flow::Block(block)) => match first_poll(core, queue, &located, block) {
+        Ok(Flow::Block(block)) => match first_poll(core, queue, &located, block, engine) {
             Polling::Over => None,
             Polling::Again => Some((located, Block::Again)),
             Polling::Waiting(block, _) => {
-                if let Block::Value(ValueWait { polled: Polled::Memory(address), bytes, .. }) =
-                    block
+                if let Block::Value(wait) = block
+                    && let Polled::Memory(address, client) = wait.polled
                 {
-                    let present = core.bus.read_value(address, bytes).unwrap_or(0);
-                    core.history.watch(address, bytes, present);
+                    let present = core.bus.peek_value(client, address, wait.bytes).unwrap_or(0);
+                    core.history.watch(address, client, wait.bytes, present);
                     let (queue, packet) = (queue.id, located.at);
                     core.emit(|| Event::WaitBlocked { queue, packet, address });
                 }
@@ -181,7 +194,7 @@ pub(crate) fn settle(
             let trouble = match trouble {
                 Trouble::Fault(kind, what) => {
                     let name = located.packet.name();
-                    Trouble::Fault(kind, format!("{name} at {at} ({engine}): {what}"))
+                    Trouble::Fault(kind, format!("{name} at {at} ({}): {what}", engine.name()))
                 }
                 Trouble::Limit(limit) => Trouble::Limit(limit),
             };
@@ -216,9 +229,17 @@ pub(crate) enum Polling {
 
 /// Looks at a block for the first time: a value read where nothing is becomes a
 /// fault, once.
-fn first_poll(core: &mut Core, queue: &mut Queue, located: &Located, block: Block) -> Polling {
-    if let Block::Value(ValueWait { polled: Polled::Memory(address), bytes, .. }) = &block {
-        core.read(&access(queue, located), *address, *bytes);
+fn first_poll(
+    core: &mut Core,
+    queue: &mut Queue,
+    located: &Located,
+    block: Block,
+    engine: Engine,
+) -> Polling {
+    if let Block::Value(wait) = &block
+        && let Polled::Memory(address, client) = wait.polled
+    {
+        core.read(&access(queue, located, engine, client), address, wait.bytes);
     }
     poll(core, queue, located, block)
 }
@@ -231,7 +252,7 @@ pub(crate) fn poll_again(
     block: Block,
 ) -> Polling {
     let watched = match &block {
-        Block::Value(ValueWait { polled: Polled::Memory(address), .. }) => Some(*address),
+        Block::Value(ValueWait { polled: Polled::Memory(address, _), .. }) => Some(*address),
         Block::Value(_)
         | Block::Shaders(_)
         | Block::MicroEngine
@@ -267,10 +288,12 @@ fn poll_value(
 ) -> Polling {
     let value = match wait.polled {
         Polled::Register(_) => wait.register_value(queue).unwrap_or(0),
-        Polled::Memory(address) => core.bus.read_value(address, wait.bytes).unwrap_or(0),
+        Polled::Memory(address, client) => {
+            core.bus.peek_value(client, address, wait.bytes).unwrap_or(0)
+        }
     };
     if wait.holds(value) {
-        if let Polled::Memory(address) = wait.polled {
+        if let Polled::Memory(address, _) = wait.polled {
             let (queue, packet) = (queue.id, located.at);
             core.emit(|| Event::WaitDone { queue, packet, address, value });
         }

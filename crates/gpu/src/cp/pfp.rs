@@ -5,6 +5,8 @@ use super::{Launch, Polling, Trouble, access, exec, field, poll_again, settle};
 use crate::core::Core;
 use crate::fetch::{Fetched, Located};
 use crate::queue::{Item, Queue};
+use wavefence_base::access::Engine;
+use wavefence_base::topology::Client;
 use wavefence_pm4::{Field, Kind, Packet, marker::Marker, sel};
 
 /// One step. True if anything moved.
@@ -17,8 +19,8 @@ pub(super) fn step(core: &mut Core, queue: &mut Queue) -> bool {
                 return moved;
             }
             Polling::Again => {
-                let result = exec::execute(core, queue, &located, "pfp");
-                queue.pfp.blocked = settle(core, queue, located, result, "pfp");
+                let result = exec::execute(core, queue, &located, Engine::Pfp);
+                queue.pfp.blocked = settle(core, queue, located, result, Engine::Pfp);
                 return queue.pfp.blocked.is_none();
             }
         }
@@ -47,16 +49,16 @@ fn take(core: &mut Core, queue: &mut Queue, located: Box<Located>) {
         Share::Drop => {}
         Share::MicroEngine => queue.fifo.push_back(Item::Packet(located)),
         Share::Prefetch => {
-            core.take_packet(queue.id, "pfp", located.at, located.packet.name());
-            let result = exec::execute(core, queue, &located, "pfp");
-            queue.pfp.blocked = settle(core, queue, located, result, "pfp");
+            core.take_packet(queue.id, Engine::Pfp, located.at, located.packet.name());
+            let result = exec::execute(core, queue, &located, Engine::Pfp);
+            queue.pfp.blocked = settle(core, queue, located, result, Engine::Pfp);
         }
         Share::Arguments => {
-            core.take_packet(queue.id, "pfp", located.at, located.packet.name());
+            core.take_packet(queue.id, Engine::Pfp, located.at, located.packet.name());
             match read_arguments(core, queue, &located) {
                 Ok(launch) => queue.fifo.push_back(Item::Launch(launch)),
                 Err(trouble) => {
-                    queue.pfp.blocked = settle(core, queue, located, Err(trouble), "pfp");
+                    queue.pfp.blocked = settle(core, queue, located, Err(trouble), Engine::Pfp);
                 }
             }
         }
@@ -67,7 +69,7 @@ fn take(core: &mut Core, queue: &mut Queue, located: Box<Located>) {
 fn read_arguments(core: &mut Core, queue: &Queue, located: &Located) -> Result<Launch, Trouble> {
     let offset = field(&located.packet, Field::DataOffset);
     let at = queue.prefetch.indirect_base.offset(offset);
-    let access = access(queue, located);
+    let access = access(queue, located, Engine::Pfp, Client::IndirectArguments);
     let dims = std::array::from_fn(|i| core.read(&access, at.offset(i as u64 * 4), 4) as u32);
     let initiator = field(&located.packet, Field::Initiator) as u32;
     Ok(Launch { packet: located.at, initiator, dims })

@@ -6,6 +6,8 @@ use crate::fetch::Located;
 use crate::flush::{Actions, coher_range};
 use crate::queue::{Block, Flush, Queue};
 use crate::wait::{Polled, ValueWait};
+use wavefence_base::access::Engine;
+use wavefence_base::topology::Client;
 use wavefence_base::{Event, Generation, GpuAddress};
 use wavefence_pm4::{Field, Ring, function, sel};
 
@@ -25,7 +27,9 @@ pub(super) fn wait_reg_mem(queue: &mut Queue, p: &Located, bytes: u8) -> Exec {
     }
     let polled = match get(Field::MemSpace) as u8 {
         sel::mem_space::REGISTER => Polled::Register(get(Field::Reg) as u32),
-        sel::mem_space::MEMORY | sel::mem_space::L2 => Polled::Memory(GpuAddress(get(Field::Addr))),
+        sel::mem_space::MEMORY => Polled::Memory(GpuAddress(get(Field::Addr)), Client::Poll),
+        // GFX7 and GFX8 can be told to poll L2.
+        sel::mem_space::L2 => Polled::Memory(GpuAddress(get(Field::Addr)), Client::CpDataL2),
         other => return Err(Trouble::command(format!("memory space {other} is reserved"))),
     };
     let wait = ValueWait {
@@ -41,18 +45,13 @@ pub(super) fn wait_reg_mem(queue: &mut Queue, p: &Located, bytes: u8) -> Exec {
 
 /// SURFACE_SYNC and ACQUIRE_MEM: cache actions over a range. They wait for
 /// rendering only, and there is none.
-pub(super) fn acquire(
-    core: &mut Core,
-    queue: &mut Queue,
-    p: &Located,
-    engine: &'static str,
-) -> Exec {
+pub(super) fn acquire(core: &mut Core, queue: &mut Queue, p: &Located, engine: Engine) -> Exec {
     let get = |f| field(&p.packet, f);
     let mut actions = Actions::default();
     actions.coher(get(Field::Coher) as u32);
     actions.gcr(get(Field::Gcr) as u32);
     let range = coher_range(get(Field::CoherBase), get(Field::CoherSize));
-    let on_pfp = engine == "pfp";
+    let on_pfp = engine == Engine::Pfp;
     tell(core, queue, p.at, &actions.over(range), on_pfp, false);
     // GFX10 runs it in the ME while the PFP waits; before, the PFP runs it.
     if on_pfp && core.generation == Generation::Gfx10_3 {
