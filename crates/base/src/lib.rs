@@ -20,6 +20,7 @@ pub mod id;
 pub mod lane;
 pub mod profile;
 pub mod stall;
+pub mod switches;
 pub mod topology;
 
 pub use access::{AccessKind, Agent, Engine, MemoryAccess, Piece};
@@ -32,4 +33,5 @@ pub use id::{AllocationId, DispatchId, KernelId, QueueId, SubmitId};
 pub use lane::{LaneMask, WaveSize};
 pub use profile::{Confidence, Family, Generation, Marked, Profile, ProfileName};
 pub use stall::{BlockedWait, PastWrite, PendingWrite, Stall, StallVerdict, StuckWork};
+pub use switches::{CacheSwitches, PassingStore};
 pub use topology::{CacheClass, CacheShape, Client, Sharing, Topology, WritePolicy};

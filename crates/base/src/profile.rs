@@ -4,6 +4,7 @@
 //! section 8; each keeps its mark. What no source settles is a switch with a
 //! default marked assumed.
 
+use crate::switches::CacheSwitches;
 use std::fmt;
 
 /// Where a number or rule comes from.
@@ -177,6 +178,8 @@ pub struct Profile {
     /// Alignment that `Write64BitValueBottomOfPipeX` asks of its destination on
     /// graphics and compute lists. DMA lists always ask for 32.
     pub write64_alignment: Marked<u32>,
+    /// Rules of the caches that no source settles.
+    pub caches: CacheSwitches,
 }
 
 impl Profile {
@@ -207,7 +210,7 @@ impl Profile {
         }
         let kib = |m: Marked<u64>| Marked { value: m.value >> 10, confidence: m.confidence };
         let queues = self.compute_queues.value.iter().map(u32::to_string).collect::<Vec<_>>();
-        vec![
+        let mut rows = vec![
             row("generation", self.generation, ""),
             row("compute units", self.compute_units, ""),
             row("shader engines", self.shader_engines, ""),
@@ -230,7 +233,9 @@ impl Profile {
             row("global data share", self.gds_bytes, " B"),
             row("waves per CU", self.waves_per_cu, ""),
             row("alignment of 64-bit writes", self.write64_alignment, " B"),
-        ]
+        ];
+        rows.extend(self.caches.rows());
+        rows
     }
 }
 
@@ -258,6 +263,7 @@ const XBOX_ONE: Profile = Profile {
     gds_bytes: assumed(65_536),
     waves_per_cu: confirmed(40),
     write64_alignment: confirmed(32),
+    caches: CacheSwitches::before_gfx10(Generation::Gfx7),
 };
 
 const XBOX_ONE_S: Profile = Profile {
@@ -283,6 +289,7 @@ const XBOX_ONE_X: Profile = Profile {
     esram_bytes: confirmed(0),
     timestamp_hz: assumed(100_000_000),
     waves_per_cu: assumed(32),
+    caches: CacheSwitches::before_gfx10(Generation::Gfx8),
     ..XBOX_ONE
 };
 
@@ -307,6 +314,7 @@ const SERIES_S: Profile = Profile {
     gds_bytes: confirmed(65_536),
     waves_per_cu: confirmed(32),
     write64_alignment: assumed(8),
+    caches: CacheSwitches::GFX10,
 };
 
 const SERIES_X: Profile = Profile {
