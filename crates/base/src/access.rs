@@ -28,12 +28,15 @@ pub enum Agent {
         /// How many group barriers the wave has passed.
         barriers: u32,
     },
-    /// The launch of a dispatch (code objects, descriptors read once).
+    /// The launch of a dispatch's first group on a group of compute units: it
+    /// fetches the code object through their instruction cache.
     Launch {
         /// The queue.
         queue: QueueId,
         /// The dispatch.
         dispatch: DispatchId,
+        /// The compute unit the group runs on.
+        unit: u32,
     },
     /// An engine of a queue that executes a packet.
     Engine {

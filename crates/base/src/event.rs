@@ -5,6 +5,7 @@
 //! that depends on the input alone.
 
 use crate::access::{Engine, MemoryAccess};
+use crate::topology::Client;
 use crate::{DispatchId, Fault, GpuAddress, GpuRange, KernelId, QueueId, SubmitId, WaveSize};
 
 /// Who wrote a value to memory.
@@ -55,6 +56,16 @@ pub enum CacheAction {
     FlushDepthData,
     /// Depth block metadata written back and invalidated.
     FlushDepthMeta,
+}
+
+/// What cache actions had to do, in lines, summed over the caches of every level.
+/// 0 where the run has no caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FlushCost {
+    /// Lines that were there and were dropped.
+    pub dropped: u64,
+    /// Lines whose dirty bytes went to memory.
+    pub written: u64,
 }
 
 /// How far earlier work of a queue has come (`hardware/caches.md` 3.1, with T2
@@ -192,8 +203,11 @@ pub enum Event {
         address: GpuAddress,
         /// The value that satisfied it.
         value: u64,
+        /// How the wait looks at it: [`crate::Topology::path`] says whether the
+        /// value was in L2 or in memory.
+        client: Client,
     },
-    /// Cache actions were asked for.
+    /// Cache actions took effect: what a packet or a boundary asked for.
     Flush {
         /// The queue.
         queue: QueueId,
@@ -209,6 +223,10 @@ pub enum Event {
         bottom: bool,
         /// Place among the memory accesses of the run.
         seq: u64,
+        /// What it had to do.
+        cost: FlushCost,
+        /// The submission whose boundary asked for it, `None` if the packet did.
+        boundary: Option<SubmitId>,
     },
     /// An engine knows that work has ended, or waits no longer for it: what a
     /// partial flush, an idle or a DMA sync gives.

@@ -4,6 +4,7 @@
 //! section 8; each keeps its mark. What no source settles is a switch with a
 //! default marked assumed.
 
+use crate::order::OrderSwitches;
 use crate::switches::CacheSwitches;
 use std::fmt;
 
@@ -180,6 +181,8 @@ pub struct Profile {
     pub write64_alignment: Marked<u32>,
     /// Rules of the caches that no source settles.
     pub caches: CacheSwitches,
+    /// Rules of order and of boundaries that no source settles.
+    pub order: OrderSwitches,
 }
 
 impl Profile {
@@ -235,6 +238,7 @@ impl Profile {
             row("alignment of 64-bit writes", self.write64_alignment, " B"),
         ];
         rows.extend(self.caches.rows());
+        rows.extend(self.order.rows());
         rows
     }
 }
@@ -264,6 +268,7 @@ const XBOX_ONE: Profile = Profile {
     waves_per_cu: confirmed(40),
     write64_alignment: confirmed(32),
     caches: CacheSwitches::before_gfx10(Generation::Gfx7),
+    order: OrderSwitches::BEFORE_GFX10,
 };
 
 const XBOX_ONE_S: Profile = Profile {
@@ -315,6 +320,7 @@ const SERIES_S: Profile = Profile {
     waves_per_cu: confirmed(32),
     write64_alignment: assumed(8),
     caches: CacheSwitches::GFX10,
+    order: OrderSwitches::GFX10,
 };
 
 const SERIES_X: Profile = Profile {

@@ -18,6 +18,9 @@ pub enum StallVerdict {
     NeverSatisfied,
     /// The only writer stands behind the wait on the same queue.
     BehindItself,
+    /// The value lies in L2 only, where that shader's store left it, and the
+    /// engine polls memory.
+    ValueInL2(Writer),
     /// The writer stands on that queue, which itself cannot go on, but not
     /// because of this wait.
     WriterBlocked(QueueId),

@@ -233,6 +233,11 @@ pub(crate) fn explain(
              value and the comparison"
                 .into()
         }
+        StallVerdict::ValueInL2(by) => format!(
+            "value in L2: {} stored it, but it lies dirty in L2 and the command processor polls \
+             memory; write L2 back after the store, or write the value at the bottom of the pipe",
+            writer(*by, queues)
+        ),
         StallVerdict::BehindItself => {
             "blocks itself: the only write that would end it stands behind the wait on the same \
              queue; write from another queue or earlier"

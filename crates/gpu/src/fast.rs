@@ -10,6 +10,7 @@ use crate::core::{Core, Shared};
 use crate::cu::capacity;
 use crate::dispatch::Dispatch;
 use crate::group::{Group, Progress, WaveFault, Worker, take_ordered_ids};
+use crate::mem::WavePort;
 use crate::model::Engines;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -78,7 +79,13 @@ pub(crate) struct Pool {
     threads: usize,
     profile: Profile,
     /// Workers between runs; the first one is the calling thread's.
-    idle: Mutex<Vec<Worker>>,
+    idle: Mutex<Vec<Hand>>,
+}
+
+/// What one thread runs groups with.
+struct Hand {
+    worker: Worker,
+    port: WavePort,
 }
 
 /// Work for one thread.
@@ -119,12 +126,15 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn worker(&self, shared: &Arc<Shared>) -> Worker {
+    fn worker(&self, shared: &Arc<Shared>) -> Hand {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.pop().unwrap_or_else(|| Worker::new(shared.clone()))
+        idle.pop().unwrap_or_else(|| Hand {
+            worker: Worker::new(shared.clone()),
+            port: WavePort::new(&shared.space),
+        })
     }
 
-    fn give_worker(&self, worker: Worker) {
+    fn give_worker(&self, worker: Hand) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
     }
 
@@ -167,12 +177,14 @@ impl Pool {
     }
 
     /// Runs a task and hands its groups back.
-    fn run_task(&self, worker: &mut Worker, task: Task) {
+    fn run_task(&self, hand: &mut Hand, task: Task) {
+        let Hand { worker, port } = hand;
         let dispatch = task.dispatch().clone();
         let groups = task.groups();
         let mut ended = 0;
         let mut parked = Vec::new();
-        let mut go = |worker: &mut Worker, mut group: Group| match group.run(worker, SLICE, ROUNDS)
+        let mut go = |worker: &mut Worker, port: &mut WavePort, mut group: Group| match group
+            .run(worker, port, SLICE, ROUNDS)
         {
             Progress::Ended => {
                 ended += 1;
@@ -181,11 +193,11 @@ impl Pool {
             Progress::Ran | Progress::Stuck => parked.push(group),
         };
         match task {
-            Task::Parked(group) => go(worker, group),
+            Task::Parked(group) => go(worker, port, group),
             Task::Fresh { dispatch, first, count, ordered } => {
                 for launch in first..first + count {
-                    let group = Group::start(worker, &dispatch, launch, ordered, 0);
-                    go(worker, group);
+                    let group = Group::start(worker, port, &dispatch, launch, ordered, 0);
+                    go(worker, port, group);
                 }
             }
         }
@@ -325,7 +337,7 @@ fn control(
     core: &mut Core,
     engines: &mut Engines,
     pool: &Pool,
-    worker: &mut Worker,
+    worker: &mut Hand,
     help: &mut dyn FnMut(),
 ) -> Vec<SubmitId> {
     let mut done = Vec::new();

@@ -3,7 +3,7 @@
 
 use crate::core::Shared;
 use crate::dispatch::{Dispatch, Ordered};
-use crate::mem::WavePort;
+use crate::mem::{WaveId, WaveMemory};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -43,7 +43,6 @@ pub(crate) enum WaveTrouble {
 /// What one host thread needs to run groups; re-used from group to group.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
-    port: WavePort,
     waves: BTreeMap<(u32, bool), Vec<Box<dyn Wave>>>,
     lds: Vec<Vec<u32>>,
     slots: Vec<Vec<Slot>>,
@@ -56,10 +55,8 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        let port = WavePort::new(&shared.space);
         Self {
             shared,
-            port,
             waves: BTreeMap::new(),
             lds: Vec::new(),
             slots: Vec::new(),
@@ -99,6 +96,8 @@ struct Slot {
     passed: bool,
     /// Source line index of the loop in which its budget last ended.
     looping: u32,
+    /// Group barriers it has passed.
+    barriers: u32,
 }
 
 /// What a group did with its slice.
@@ -117,6 +116,8 @@ pub(crate) struct Group {
     pub(crate) dispatch: Arc<Dispatch>,
     /// The group's id.
     pub(crate) id: [u32; 3],
+    /// Its number in launch order.
+    launch: u64,
     /// Compute unit it sits on (model run).
     pub(crate) cu: usize,
     slots: Vec<Slot>,
@@ -130,12 +131,13 @@ impl Group {
     /// ordered id of its waves.
     pub(crate) fn start(
         worker: &mut Worker,
+        memory: &mut dyn WaveMemory,
         dispatch: &Arc<Dispatch>,
         launch: u64,
         ordered: u64,
         cu: usize,
     ) -> Self {
-        worker.port.refresh();
+        memory.refresh();
         let linear = dispatch.order.linear(launch, dispatch.total);
         let (id, threads) = dispatch.grid.group(linear);
         let count = dispatch.waves(threads);
@@ -151,14 +153,22 @@ impl Group {
                 .ordered
                 .as_ref()
                 .map(|o| if o.per_group { ordered } else { ordered + u64::from(index) });
-            let launch = Launch { group: id, threads, wave: index, ordered_id };
-            wave.start(&dispatch.exec, &launch, worker.port.as_port());
-            let slot =
-                Slot { wave, at: At::Ready, ordered_id, operations: 0, passed: false, looping: 0 };
-            slots.push(slot);
-            worker.collect_misses(dispatch, id, index);
+            let unit = cu as u32;
+            let who = WaveId { dispatch, launch, group: id, wave: index, unit, barriers: 0 };
+            let start = Launch { group: id, threads, wave: index, ordered_id };
+            wave.start(&dispatch.exec, &start, memory.port(&who));
+            slots.push(Slot {
+                wave,
+                at: At::Ready,
+                ordered_id,
+                operations: 0,
+                passed: false,
+                looping: 0,
+                barriers: 0,
+            });
+            worker.collect_misses(memory, dispatch, id, index);
         }
-        Self { dispatch: dispatch.clone(), id, cu, slots, lds, turn_holders: count }
+        Self { dispatch: dispatch.clone(), id, launch, cu, slots, lds, turn_holders: count }
     }
 
     /// Number of waves.
@@ -168,13 +178,19 @@ impl Group {
 
     /// Lets every wave that can run take up to `budget` instructions, up to
     /// `rounds` times while barriers and ordered turns alone stop them.
-    pub(crate) fn run(&mut self, worker: &mut Worker, budget: u64, rounds: u32) -> Progress {
+    pub(crate) fn run(
+        &mut self,
+        worker: &mut Worker,
+        memory: &mut dyn WaveMemory,
+        budget: u64,
+        rounds: u32,
+    ) -> Progress {
         let mut ran = false;
         for _ in 0..rounds {
             let (mut moved, mut cut) = (false, false);
             for index in 0..self.slots.len() {
                 if self.can_run(index) {
-                    moved |= self.run_wave(worker, index, budget);
+                    moved |= self.run_wave(worker, memory, index, budget);
                     cut |= self.slots[index].at == At::Ready;
                 }
             }
@@ -204,7 +220,13 @@ impl Group {
     }
 
     /// Runs one wave until it stops; true if it got further.
-    fn run_wave(&mut self, worker: &mut Worker, index: usize, budget: u64) -> bool {
+    fn run_wave(
+        &mut self,
+        worker: &mut Worker,
+        memory: &mut dyn WaveMemory,
+        index: usize,
+        budget: u64,
+    ) -> bool {
         let dispatch = self.dispatch.clone();
         let slot = &mut self.slots[index];
         let given = budget.min(worker.shared.instructions().saturating_sub(worker.spent));
@@ -216,8 +238,16 @@ impl Group {
             ordered: dispatch.ordered.as_ref(),
             operations: 0,
         };
+        let who = WaveId {
+            dispatch: &dispatch,
+            launch: self.launch,
+            group: self.id,
+            wave: index as u32,
+            unit: self.cu as u32,
+            barriers: slot.barriers,
+        };
         let stop = slot.wave.run(&mut Env {
-            port: worker.port.as_port(),
+            port: memory.port(&who),
             lds: &mut self.lds,
             services: &mut services,
             budget: &mut left,
@@ -227,7 +257,7 @@ impl Group {
         let used = given.saturating_sub(left);
         worker.spent += used;
         worker.ticks += 1;
-        worker.collect_misses(&dispatch, self.id, index as u32);
+        worker.collect_misses(memory, &dispatch, self.id, index as u32);
         let moved = used > 0 || operations > 0;
         match stop {
             Stop::End => {
@@ -285,6 +315,7 @@ impl Group {
         }
         for slot in self.slots.iter_mut().filter(|s| waiting(s)) {
             slot.at = At::Ready;
+            slot.barriers += 1;
         }
         true
     }
@@ -346,8 +377,14 @@ pub(crate) enum Standing {
 }
 
 impl Worker {
-    fn collect_misses(&mut self, dispatch: &Arc<Dispatch>, group: [u32; 3], wave: u32) {
-        for miss in self.port.take_misses() {
+    fn collect_misses(
+        &mut self,
+        memory: &mut dyn WaveMemory,
+        dispatch: &Arc<Dispatch>,
+        group: [u32; 3],
+        wave: u32,
+    ) {
+        for miss in memory.take_misses() {
             let what = WaveTrouble::Miss(miss);
             self.faults.push(WaveFault { dispatch: dispatch.clone(), group, wave, what });
         }

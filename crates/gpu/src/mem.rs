@@ -2,6 +2,7 @@
 //! port. Every access says who makes it and by which client, and so which caches
 //! it goes through.
 
+use crate::dispatch::Dispatch;
 use std::sync::Arc;
 use wavefence_base::access::Agent;
 use wavefence_base::topology::Client;
@@ -189,7 +190,33 @@ pub(crate) fn effect(error: &AccessError) -> &'static str {
     if error.write { "it was dropped" } else { "it gave 0" }
 }
 
-/// A wave's way to memory on one host thread.
+/// Which wave accesses memory.
+#[derive(Clone, Copy)]
+pub(crate) struct WaveId<'a> {
+    pub(crate) dispatch: &'a Dispatch,
+    /// The group's number in launch order.
+    pub(crate) launch: u64,
+    pub(crate) group: [u32; 3],
+    pub(crate) wave: u32,
+    /// The compute unit.
+    pub(crate) unit: u32,
+    /// Group barriers it has passed.
+    pub(crate) barriers: u32,
+}
+
+/// How the waves of one host thread reach memory.
+pub(crate) trait WaveMemory {
+    /// The port for what `wave` does next.
+    fn port(&mut self, wave: &WaveId<'_>) -> &mut dyn Port;
+
+    /// Takes up allocations and frees made since.
+    fn refresh(&mut self);
+
+    /// Accesses that hit nothing or read-only memory since the last call.
+    fn take_misses(&mut self) -> Vec<MissRecord>;
+}
+
+/// One coherent store: a fast run.
 pub(crate) struct WavePort {
     port: CoherentPort,
 }
@@ -198,19 +225,18 @@ impl WavePort {
     pub(crate) fn new(space: &Arc<AddressSpace>) -> Self {
         Self { port: CoherentPort::new(space.clone()) }
     }
+}
 
-    /// The port itself.
-    pub(crate) fn as_port(&mut self) -> &mut dyn Port {
+impl WaveMemory for WavePort {
+    fn port(&mut self, _wave: &WaveId<'_>) -> &mut dyn Port {
         &mut self.port
     }
 
-    /// Takes up allocations and frees made since.
-    pub(crate) fn refresh(&mut self) {
+    fn refresh(&mut self) {
         self.port.refresh();
     }
 
-    /// Accesses that hit nothing or read-only memory since the last call.
-    pub(crate) fn take_misses(&mut self) -> Vec<MissRecord> {
+    fn take_misses(&mut self) -> Vec<MissRecord> {
         if self.port.has_misses() { self.port.take_misses() } else { Vec::new() }
     }
 }

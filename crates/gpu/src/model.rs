@@ -11,6 +11,7 @@ use crate::cu::ComputeUnits;
 use crate::desc::QueueKind;
 use crate::dispatch::Dispatch;
 use crate::group::{Group, Progress, Worker, take_ordered_ids};
+use crate::mem::WavePort;
 use crate::queue::Queue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub(crate) struct ModelWork {
     pub(crate) resident: Vec<Group>,
     units: ComputeUnits,
     worker: Worker,
+    port: WavePort,
 }
 
 impl ModelWork {
@@ -45,6 +47,7 @@ impl ModelWork {
             active: Vec::new(),
             resident: Vec::new(),
             units: ComputeUnits::new(profile),
+            port: WavePort::new(&shared.space),
             worker: Worker::new(shared),
         }
     }
@@ -64,7 +67,7 @@ impl ModelWork {
         let mut ended = Vec::new();
         let mut index = 0;
         while index < self.resident.len() {
-            let progress = self.resident[index].run(&mut self.worker, SLICE, 1);
+            let progress = self.resident[index].run(&mut self.worker, &mut self.port, SLICE, 1);
             self.worker.settle();
             match progress {
                 Progress::Ran => moved = true,
@@ -94,7 +97,8 @@ impl ModelWork {
             seen.push(dispatch.queue);
             let Some(cu) = self.units.take(dispatch) else { continue };
             let ordered = take_ordered_ids(dispatch, active.next);
-            let group = Group::start(&mut self.worker, dispatch, active.next, ordered, cu);
+            let (worker, port) = (&mut self.worker, &mut self.port);
+            let group = Group::start(worker, port, dispatch, active.next, ordered, cu);
             active.next += 1;
             let (dispatch, id, waves) = (dispatch.id, group.id, group.waves());
             core.emit(|| Event::GroupBegin { dispatch, group: id, waves });

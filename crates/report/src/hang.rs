@@ -128,6 +128,7 @@ pub fn verdict_name(verdict: &StallVerdict) -> &'static str {
         StallVerdict::WriteLost => "write-lost",
         StallVerdict::NeverSatisfied => "never-satisfied",
         StallVerdict::BehindItself => "behind-itself",
+        StallVerdict::ValueInL2(_) => "value-in-l2",
         // The list is open to other crates.
         _ => "blocked",
     }

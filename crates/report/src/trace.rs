@@ -92,7 +92,7 @@ fn fields(event: &Event) -> (&'static str, Fields) {
         Event::WaitBlocked { queue, packet, address: at } => {
             wait("wait-blocked", queue.0, *packet, *at)
         }
-        Event::WaitDone { queue, packet, address: at, value } => {
+        Event::WaitDone { queue, packet, address: at, value, .. } => {
             let (name, mut fields) = wait("wait-done", queue.0, *packet, *at);
             fields.push(("value", json!(value)));
             (name, fields)

@@ -293,9 +293,9 @@ fn poll_value(
         }
     };
     if wait.holds(value) {
-        if let Polled::Memory(address, _) = wait.polled {
+        if let Polled::Memory(address, client) = wait.polled {
             let (queue, packet) = (queue.id, located.at);
-            core.emit(|| Event::WaitDone { queue, packet, address, value });
+            core.emit(|| Event::WaitDone { queue, packet, address, value, client });
         }
         return Polling::Over;
     }

@@ -8,7 +8,7 @@ use crate::queue::{Block, Flush, Queue};
 use crate::wait::{Polled, ValueWait};
 use wavefence_base::access::Engine;
 use wavefence_base::topology::Client;
-use wavefence_base::{Event, Generation, GpuAddress};
+use wavefence_base::{Event, FlushCost, Generation, GpuAddress};
 use wavefence_pm4::{Field, Ring, function, sel};
 
 /// WAIT_REG_MEM and WAIT_REG_MEM64 (`hardware/pm4.md` 5).
@@ -84,5 +84,7 @@ pub(crate) fn tell(
         on_pfp,
         bottom,
         seq,
+        cost: FlushCost::default(),
+        boundary: None,
     });
 }

@@ -133,8 +133,15 @@ pub struct Expect {
 }
 
 /// Verdicts of hangs, as the format and the report spell them.
-pub const HANG_VERDICTS: [&str; 6] =
-    ["cycle", "never-written", "overtaken", "write-lost", "never-satisfied", "behind-itself"];
+pub const HANG_VERDICTS: [&str; 7] = [
+    "cycle",
+    "never-written",
+    "overtaken",
+    "write-lost",
+    "never-satisfied",
+    "behind-itself",
+    "value-in-l2",
+];
 
 /// Reads `Expect:`.
 pub fn expect(r: &Reader, node: &Node) -> Option<Expect> {
