@@ -261,6 +261,16 @@ impl Bus<'_> {
         Ok(())
     }
 
+    /// Refuses an access that does not wholly live or that may not be made.
+    pub(crate) fn verify(
+        self,
+        address: GpuAddress,
+        len: u64,
+        write: bool,
+    ) -> Result<(), AccessError> {
+        self.check(&self.space.snapshot(), address, len, write)
+    }
+
     /// Refuses what does not wholly live or may not be written.
     fn check(
         self,
@@ -289,7 +299,7 @@ impl Bus<'_> {
         }
     }
 
-    fn error(
+    pub(crate) fn error(
         self,
         kind: AccessErrorKind,
         write: bool,

@@ -197,35 +197,41 @@ impl CoherentPort {
 
     /// Keeps what was wrong with the lanes of one request.
     fn note(&mut self, op: MissOp, loc: u32, bytes: u32, wrong: &Wrong) {
-        for (kind, lanes, address) in wrong.found.into_iter().flatten() {
-            let freed = kind == AccessErrorKind::Unmapped && self.was_freed(address);
-            let kind = if freed { AccessErrorKind::Freed } else { kind };
-            let same = |m: &&mut MissRecord| m.op == op && m.kind == kind && m.loc == loc;
-            let count = u64::from(lanes.count());
-            match self.misses.iter_mut().find(same) {
-                Some(m) => m.count += count,
-                None => {
-                    self.misses.push(MissRecord { op, kind, loc, lanes, address, bytes, count });
-                }
-            }
-        }
-    }
-
-    fn was_freed(&self, address: GpuAddress) -> bool {
-        self.space
-            .nearest(address)
-            .is_some_and(|n| n.allocation.freed.is_some() && matches!(n.side, Side::Inside(_)))
+        wrong.note(&self.space, &mut self.misses, op, loc, bytes);
     }
 }
 
 /// What was wrong in one request: per kind the lanes and the first address.
 #[derive(Default)]
-struct Wrong {
+pub(crate) struct Wrong {
     found: [Option<(AccessErrorKind, LaneMask, GpuAddress)>; 2],
 }
 
 impl Wrong {
-    fn add(&mut self, kind: AccessErrorKind, lane: u32, address: GpuAddress) {
+    /// Adds it to what is known already.
+    pub(crate) fn note(
+        &self,
+        space: &AddressSpace,
+        misses: &mut Vec<MissRecord>,
+        op: MissOp,
+        loc: u32,
+        bytes: u32,
+    ) {
+        for (kind, lanes, address) in self.found.into_iter().flatten() {
+            let freed = kind == AccessErrorKind::Unmapped && was_freed(space, address);
+            let kind = if freed { AccessErrorKind::Freed } else { kind };
+            let same = |m: &&mut MissRecord| m.op == op && m.kind == kind && m.loc == loc;
+            let count = u64::from(lanes.count());
+            match misses.iter_mut().find(same) {
+                Some(m) => m.count += count,
+                None => {
+                    misses.push(MissRecord { op, kind, loc, lanes, address, bytes, count });
+                }
+            }
+        }
+    }
+
+    pub(crate) fn add(&mut self, kind: AccessErrorKind, lane: u32, address: GpuAddress) {
         let bit = 1 << lane;
         for slot in &mut self.found {
             match slot {
@@ -243,8 +249,17 @@ impl Wrong {
     }
 }
 
+fn was_freed(space: &AddressSpace, address: GpuAddress) -> bool {
+    space
+        .nearest(address)
+        .is_some_and(|n| n.allocation.freed.is_some() && matches!(n.side, Side::Inside(_)))
+}
+
 /// Components that share a mask: the run's first index, its length, the mask.
-fn runs(masks: &[LaneMask], components: usize) -> impl Iterator<Item = (usize, usize, LaneMask)> {
+pub(crate) fn runs(
+    masks: &[LaneMask],
+    components: usize,
+) -> impl Iterator<Item = (usize, usize, LaneMask)> {
     // 8-byte components are two entries each, with one mask or two.
     let per = if masks.is_empty() { 1 } else { (components / masks.len()).max(1) };
     let mut next = 0;
@@ -260,7 +275,7 @@ fn runs(masks: &[LaneMask], components: usize) -> impl Iterator<Item = (usize, u
 
 /// The mask that all components share.
 #[inline]
-fn same(masks: &[LaneMask]) -> Option<LaneMask> {
+pub(crate) fn same(masks: &[LaneMask]) -> Option<LaneMask> {
     let (&first, rest) = masks.split_first()?;
     rest.iter().all(|&m| m == first).then_some(first)
 }

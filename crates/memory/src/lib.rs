@@ -11,13 +11,18 @@
 //! It knows nothing about packets, shaders or queues.
 
 pub mod access;
+pub mod cache;
 pub mod coherent;
+pub mod hierarchy;
 pub mod port;
 pub mod space;
 mod store;
 
 pub use access::{AccessError, AccessErrorKind, Bus};
 pub use coherent::{CoherentPort, MissOp, MissRecord};
+pub use hierarchy::{
+    ActionCost, CacheRules, Hierarchy, Land, LostBytes, Requester, WaveContext, WavePort,
+};
 pub use space::{
     AddressSpace, Allocation, AllocationDesc, AllocationError, FreeError, GpuAccess, MemoryType,
     Nearest, Placement, Side,

@@ -1,7 +1,7 @@
 //! A lookup table that needs no lock: living allocations cut into segments that
 //! do not overlap, each with the allocation that names it.
 
-use super::Record;
+use super::{AllocationDesc, Placement, Record};
 use crate::store::{Store, Window};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,6 +17,10 @@ pub(crate) struct Segment {
     pub allocation: AllocationId,
     /// The GPU may write.
     pub gpu_write: bool,
+    /// GPU caches do not keep it: it, or a heap it lies in, is uncached.
+    pub uncached: bool,
+    /// Accesses count as volatile, for the same reason.
+    pub volatile: bool,
     store: Arc<Store>,
     at: u64,
 }
@@ -34,6 +38,20 @@ impl Segment {
     /// True if the byte at `address` is in it.
     pub fn holds(&self, address: u64) -> bool {
         self.start <= address && address < self.end
+    }
+}
+
+/// True if an allocation or a heap that it lies in is so.
+fn any_above(records: &[Record], r: &Record, is: fn(&AllocationDesc) -> bool) -> bool {
+    let mut r = r;
+    loop {
+        if is(&r.allocation.desc) {
+            return true;
+        }
+        match r.allocation.desc.placement {
+            Placement::In { heap, .. } => r = &records[heap.index()],
+            Placement::At(_) | Placement::Anywhere => return false,
+        }
     }
 }
 
@@ -70,6 +88,8 @@ impl Snapshot {
                         end: address,
                         allocation: r.allocation.id,
                         gpu_write: r.gpu_write,
+                        uncached: any_above(records, r, |d| d.uncached),
+                        volatile: any_above(records, r, |d| d.volatile),
                         store: Arc::clone(store),
                         at: r.at + (from - r.allocation.range.start.0),
                     });

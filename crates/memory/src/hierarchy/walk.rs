@@ -1,0 +1,304 @@
+//! From cache to cache.
+
+use super::record::MAX_DWORDS;
+use super::{Hierarchy, Route};
+use crate::cache::{ByteMask, MAX_LINE, span};
+use wavefence_base::{CacheClass, PassingStore};
+
+/// How an access walks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    /// Marks the lines it fills.
+    pub volatile: bool,
+    /// The unit whose stores go before whatever misses the nearest cache.
+    pub behind: Option<u32>,
+}
+
+impl Hierarchy {
+    /// Bytes of a line of the vector cache, as a power of two.
+    #[inline]
+    pub(super) fn vector_shift(&self) -> u32 {
+        let vector = self.of_class(CacheClass::Vector).start;
+        self.caches.get(vector).map_or(MAX_LINE.trailing_zeros(), |c| c.shift())
+    }
+
+    /// Room for a line; what has to go is written back.
+    pub(super) fn place(&mut self, cache: usize, number: u64) -> usize {
+        if let Some(victim) = self.caches[cache].victim(number)
+            && self.caches[cache].line(victim).dirty != 0
+        {
+            self.write_back(cache, victim);
+        }
+        self.caches[cache].place(number, self.seq)
+    }
+
+    /// Writes a line's dirty bytes to memory; it stays, clean. Gives how many
+    /// bytes arrived.
+    pub(super) fn write_back(&mut self, cache: usize, slot: usize) -> u64 {
+        let cache = &mut self.caches[cache];
+        let line = *cache.line(slot);
+        let base = line.number << cache.shift();
+        let written = self.backing.write_back(base, cache.bytes(slot), line.dirty);
+        cache.clean(slot);
+        written
+    }
+
+    /// Makes the bytes `need` of a line present in the cache at `level` of
+    /// `route`, as far as they exist; gives the line's slot.
+    pub(super) fn ensure(
+        &mut self,
+        route: &Route,
+        level: usize,
+        number: u64,
+        need: ByteMask,
+        how: How,
+    ) -> usize {
+        let c = usize::from(route.at[level]);
+        let cache = &mut self.caches[c];
+        let found = cache.find(number);
+        let valid = found.map_or(0, |slot| cache.line(slot).valid);
+        if self.record.on {
+            self.had.push(number << cache.shift(), valid, self.classes[c]);
+        }
+        if let Some(slot) = found
+            && valid & need == need
+        {
+            return slot;
+        }
+        if level == 0
+            && let Some(unit) = how.behind
+        {
+            self.land_unit(unit);
+        }
+        let slot = match found {
+            Some(slot) => slot,
+            None => self.place(c, number),
+        };
+        self.complete(route, level, slot, number, how);
+        slot
+    }
+
+    /// Takes the bytes that a line lacks from the level below.
+    fn complete(&mut self, route: &Route, level: usize, slot: usize, number: u64, how: How) {
+        let c = usize::from(route.at[level]);
+        let (shift, len) = (self.caches[c].shift(), self.caches[c].line_bytes());
+        let base = number << shift;
+        let missing = !self.caches[c].line(slot).valid & span(0, len as u32);
+        let mut bytes = [0; MAX_LINE];
+        let mut stamps = [self.seq; MAX_DWORDS];
+        let mut got = 0;
+        if level + 1 < route.len {
+            let below = usize::from(route.at[level + 1]);
+            let step = len.min(self.caches[below].line_bytes());
+            for part in (0..len).step_by(step) {
+                let want = missing >> part & span(0, step as u32);
+                if want == 0 {
+                    continue;
+                }
+                let at = base + part as u64;
+                let shift = self.caches[below].shift();
+                let within = at as usize & ((1 << shift) - 1);
+                let from = self.ensure(route, level + 1, at >> shift, want << within, how);
+                let there = &self.caches[below].bytes(from)[within..within + step];
+                bytes[part..part + step].copy_from_slice(there);
+                got |= (want & self.caches[below].line(from).valid >> within) << part;
+                if self.record.on {
+                    let line = (at >> shift) << shift;
+                    let below = self.stamps_of(below, from, line);
+                    let dwords = within / 4..(within + step) / 4;
+                    stamps[part / 4..(part + step) / 4].copy_from_slice(&below[dwords]);
+                }
+            }
+        } else {
+            got = self.backing.fetch(base, &mut bytes[..len]) & missing;
+        }
+        let cache = &mut self.caches[c];
+        cache.set(slot, got, &bytes[..len], &stamps[..len / 4]);
+        if how.volatile {
+            cache.mark_volatile(slot);
+        }
+    }
+
+    /// What a cache other than L2 does when written bytes pass it.
+    pub(super) fn pass(
+        &mut self,
+        cache: usize,
+        rule: PassingStore,
+        base: u64,
+        mask: ByteMask,
+        data: &[u8],
+        stamp: u64,
+    ) {
+        if rule == PassingStore::Leave || self.caches[cache].live() == 0 {
+            return;
+        }
+        let cache = &mut self.caches[cache];
+        let step = data.len().min(cache.line_bytes());
+        for part in (0..data.len()).step_by(step) {
+            let want = mask >> part & span(0, step as u32);
+            let at = base + part as u64;
+            let within = at as usize & (cache.line_bytes() - 1);
+            if want == 0 {
+                continue;
+            }
+            let Some(slot) = cache.find(at >> cache.shift()) else { continue };
+            match rule {
+                PassingStore::Leave => {}
+                PassingStore::Drop => cache.drop_slot(slot),
+                PassingStore::Update => {
+                    let mut bytes = [0; MAX_LINE];
+                    bytes[within..within + step].copy_from_slice(&data[part..part + step]);
+                    let mask = want << within;
+                    cache.set(slot, mask, &bytes, &[]);
+                    cache.stamp(slot, mask, stamp);
+                }
+            }
+        }
+    }
+
+    /// Writes bytes into L2, making lines without reading them; to memory if
+    /// there is no L2.
+    pub(super) fn write_l2(
+        &mut self,
+        base: u64,
+        mask: ByteMask,
+        data: &[u8],
+        stamp: u64,
+        volatile: bool,
+    ) {
+        let Some(l2) = self.instance(CacheClass::L2, 0).map(usize::from) else {
+            self.backing.write_back(base, data, mask);
+            return;
+        };
+        let (shift, len) = (self.caches[l2].shift(), self.caches[l2].line_bytes());
+        let mut done = 0;
+        while done < data.len() {
+            let at = base + done as u64;
+            let within = at as usize & (len - 1);
+            let step = (len - within).min(data.len() - done);
+            let want = (mask >> done & span(0, step as u32)) << within;
+            if want != 0 {
+                let number = at >> shift;
+                let slot = match self.caches[l2].find(number) {
+                    Some(slot) => slot,
+                    None => self.place(l2, number),
+                };
+                let cache = &mut self.caches[l2];
+                if within == 0 && step == len {
+                    cache.set(slot, want, &data[done..done + step], &[]);
+                } else {
+                    let mut bytes = [0; MAX_LINE];
+                    bytes[within..within + step].copy_from_slice(&data[done..done + step]);
+                    cache.set(slot, want, &bytes[..len], &[]);
+                }
+                cache.stamp(slot, want, stamp);
+                cache.soil(slot, want);
+                if volatile {
+                    cache.mark_volatile(slot);
+                }
+            }
+            done += step;
+        }
+    }
+
+    /// Reads, changes and writes 4 or 8 bytes, aligned to their size, in L2 (or
+    /// in memory if there is no L2). Gives the old value; the record's span is
+    /// noted if records are built.
+    pub(super) fn change_l2(
+        &mut self,
+        address: u64,
+        bytes: u32,
+        lane: u8,
+        volatile: bool,
+        change: impl FnOnce(u64) -> u64,
+    ) -> u64 {
+        let Some(cache) = self.instance(CacheClass::L2, 0) else {
+            return self.change_memory(address, bytes, lane, change);
+        };
+        let route = Route { at: [cache, 0, 0, 0], len: 1 };
+        let l2 = usize::from(cache);
+        let shift = self.caches[l2].shift();
+        let within = address as usize & (self.caches[l2].line_bytes() - 1);
+        let need = span(within as u32, bytes);
+        self.had.clear();
+        let slot = self.ensure(&route, 0, address >> shift, need, How { volatile, behind: None });
+        if self.record.on {
+            let base = address >> shift << shift;
+            self.note_read(l2, slot, base, need, |_, _| lane);
+        }
+        let n = bytes as usize;
+        let cache = &mut self.caches[l2];
+        let mut word = [0; 8];
+        word[..n].copy_from_slice(&cache.bytes(slot)[within..within + n]);
+        let old = u64::from_le_bytes(word);
+        let new = change(old).to_le_bytes();
+        let mut line = [0; MAX_LINE];
+        line[within..within + n].copy_from_slice(&new[..n]);
+        cache.set(slot, need, &line, &[]);
+        cache.stamp(slot, need, self.seq);
+        cache.soil(slot, need);
+        old
+    }
+
+    /// As [`Self::change_l2`], in memory.
+    pub(super) fn change_memory(
+        &mut self,
+        address: u64,
+        bytes: u32,
+        lane: u8,
+        change: impl FnOnce(u64) -> u64,
+    ) -> u64 {
+        if self.record.on {
+            self.note_memory(address, u64::from(bytes), lane);
+        }
+        let n = bytes as usize;
+        let mut word = [0; 8];
+        self.backing.fetch(address, &mut word[..n]);
+        let old = u64::from_le_bytes(word);
+        let new = change(old).to_le_bytes();
+        self.backing.write_back(address, &new[..n], span(0, bytes));
+        old
+    }
+
+    /// Notes bytes that memory gave.
+    pub(super) fn note_memory(&mut self, address: u64, len: u64, lane: u8) {
+        self.had.clear();
+        let line = MAX_LINE as u64;
+        let mut at = address;
+        while at < address + len {
+            let base = at & !(line - 1);
+            let n = (base + line).min(address + len) - at;
+            let stamps = self.stamps_of_memory(base);
+            self.note_bytes(base, span((at - base) as u32, n as u32), &stamps, |_, _| lane);
+            at += n;
+        }
+    }
+
+    /// Before an access to uncached memory: the lines of L2 there go, written
+    /// back, if the switch says so.
+    pub(super) fn uncached(&mut self, address: u64, len: u64) {
+        if self.rules.switches.uncached_drops.value {
+            for l2 in self.of_class(CacheClass::L2) {
+                for slot in self.caches[l2].slots_in(address, address + len) {
+                    self.write_back(l2, slot);
+                    self.caches[l2].drop_slot(slot);
+                }
+            }
+        }
+    }
+
+    /// Drops the lines of a unit's caches that an access goes past.
+    pub(super) fn drop_past(&mut self, caches: &[u16], address: u64, len: u64) {
+        for &cache in caches {
+            let cache = &mut self.caches[usize::from(cache)];
+            if cache.live() > 0 {
+                let shift = cache.shift();
+                for number in address >> shift..=(address + len - 1) >> shift {
+                    if let Some(slot) = cache.peek(number) {
+                        cache.drop_slot(slot);
+                    }
+                }
+            }
+        }
+    }
+}
