@@ -1,6 +1,7 @@
 //! Arithmetic, component by component, and on composites.
 
-use super::ops;
+use super::fold;
+use super::ops::{self, Takes};
 use super::types::Type;
 use super::words::Ins;
 use super::{Lower, R};
@@ -17,17 +18,27 @@ impl Lower<'_, '_> {
         if let Some(op) = ops::unary(ins.op) {
             for (&a, &to) in a.iter().zip(types.iter()) {
                 self.operand(ins.op, a)?;
-                let truth = matches!(ins.op, Op::LogicalNot | Op::IsNan | Op::IsInf);
-                if truth != (to == Ty::Bool) {
+                if !ops::gives(ins.op).fits(to) {
                     return Err(ShaderError::invalid("the result has another type"));
                 }
-                out.push(self.b.convert(op, a, to));
+                // A count may be of another width than what is counted in.
+                let own = match ins.op {
+                    Op::BitCount => self.b.pool.ty(a),
+                    _ => to,
+                };
+                let value = self.b.convert(op, a, own);
+                out.push(self.b.resize(value, to));
             }
         } else if let Some(op) = ops::binary(ins.op) {
             let b = self.regs_n(ins.arg(1)?, types.len())?;
+            let shifts = matches!(op, BinOp::Shl | BinOp::ShrL | BinOp::ShrA);
             for (&a, &b) in a.iter().zip(b.iter()) {
                 self.operand(ins.op, a)?;
-                if self.b.pool.ty(a) != self.b.pool.ty(b) {
+                self.operand(ins.op, b)?;
+                let ty = self.b.pool.ty(a);
+                // A count may be of another width; only its low bits count.
+                let b = if shifts { self.b.resize(b, ty) } else { b };
+                if ty != self.b.pool.ty(b) {
                     return Err(ShaderError::invalid("operands of two types"));
                 }
                 out.push(self.b.bin(op, a, b));
@@ -36,11 +47,10 @@ impl Lower<'_, '_> {
         self.bind_regs(ins, out)
     }
 
-    /// Truth values are operands of logical instructions only.
+    /// Truth values are operands of logical instructions only; no float has 8
+    /// bits.
     fn operand(&self, op: Op, a: Reg) -> R<()> {
-        let logical =
-            matches!(op, Op::LogicalNot | Op::LogicalAnd | Op::LogicalOr | Op::LogicalNotEqual);
-        if logical == (self.b.pool.ty(a) == Ty::Bool) {
+        if ops::takes(op).fits(self.b.pool.ty(a)) {
             return Ok(());
         }
         Err(ShaderError::invalid("an operand of the wrong type"))
@@ -52,6 +62,17 @@ impl Lower<'_, '_> {
             return Ok(());
         }
         Err(ShaderError::invalid("an operand of the wrong type"))
+    }
+
+    /// The one type of all `regs`, which must be what is wanted.
+    pub fn one_type(&self, want: Takes, regs: &[Reg]) -> R<Ty> {
+        let &first = regs.first().ok_or_else(|| ShaderError::invalid("no operand"))?;
+        let ty = self.b.pool.ty(first);
+        if !want.fits(ty) {
+            return Err(ShaderError::invalid("an operand of the wrong type"));
+        }
+        self.all_of(ty, regs)?;
+        Ok(ty)
     }
 
     /// Instructions with a shape of their own.
@@ -80,12 +101,12 @@ impl Lower<'_, '_> {
             }
             _ => {}
         }
-        self.all_of(Ty::B32, &a)?;
+        let ty = self.one_type(Takes::Integers, &a)?;
         match ins.op {
             Op::BitFieldInsert => self.bitfield_insert(ins, &a),
             Op::BitFieldSExtract | Op::BitFieldUExtract => {
-                let (offset, count) = (self.reg(ins.arg(1)?)?, self.reg(ins.arg(2)?)?);
-                self.all_of(Ty::B32, &[offset, count])?;
+                let (offset, count) =
+                    (self.index_word(ins.arg(1)?)?, self.index_word(ins.arg(2)?)?);
                 let op = if ins.op == Op::BitFieldSExtract {
                     TerOp::BitfieldSExtract
                 } else {
@@ -94,39 +115,65 @@ impl Lower<'_, '_> {
                 let out = a.iter().map(|&a| self.b.ter(op, a, offset, count)).collect();
                 self.bind_regs(ins, out)
             }
-            Op::SDot | Op::UDot | Op::SUDot => self.integer_dot(ins, &a),
+            Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
+                self.integer_dot(ins, &a)
+            }
             _ => {
                 let b = self.regs_n(ins.arg(1)?, a.len())?;
-                self.all_of(Ty::B32, &b)?;
+                self.all_of(ty, &b)?;
                 self.extended_pair(ins, &a, &b)
             }
         }
     }
 
-    /// Dot products of integers: of vectors, or of the 4 bytes of a word.
+    /// Dot products of integers: of vectors, or of the 4 bytes of a word; the
+    /// result may be wider than the components.
     fn integer_dot(&mut self, ins: &Ins<'_>, a: &[Reg]) -> R<()> {
         let b = self.regs_n(ins.arg(1)?, a.len())?;
-        self.all_of(Ty::B32, &b)?;
+        let ty = self.one_type(Takes::Integers, a)?;
+        self.all_of(ty, &b)?;
+        let to = self.m.scalar(ins.ty)?;
+        let saturates = matches!(ins.op, Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat);
+        let unsigned = matches!(ins.op, Op::UDot | Op::UDotAccSat);
+        let right_signed = matches!(ins.op, Op::SDot | Op::SDotAccSat);
+        // 16 products of 32 bits fit a 64-bit sum.
+        let sum_ty = if saturates { Ty::B64 } else { to };
+        if saturates && !matches!(to, Ty::B8 | Ty::B16 | Ty::B32) {
+            return Err(ShaderError::unsupported("a saturating dot product of this width"));
+        }
         let mut pairs: Vec<(Reg, Reg)> = a.iter().copied().zip(b.iter().copied()).collect();
         if let [(x, y)] = *pairs {
-            if ins.args.get(2) != Some(&0) {
+            if ins.args.get(if saturates { 3 } else { 2 }) != Some(&0) || ty != Ty::B32 {
                 return Err(ShaderError::unsupported("this packing of a dot product"));
             }
-            let unpack = |signed| {
-                if signed { TerOp::BitfieldSExtract } else { TerOp::BitfieldUExtract }
-            };
-            let (left, right) = (unpack(ins.op != Op::UDot), unpack(ins.op == Op::SDot));
-            let width = self.b.word(8);
-            pairs.clear();
-            for i in 0..4 {
-                let at = self.b.word(8 * i);
-                pairs.push((self.b.ter(left, x, at, width), self.b.ter(right, y, at, width)));
-            }
+            let (x, y) = (self.b.split(x, Ty::B8), self.b.split(y, Ty::B8));
+            pairs = x.into_iter().zip(y).collect();
         }
-        let mut sum = self.b.word(0);
+        let widen = |signed| if signed { UnOp::SConvert } else { UnOp::UConvert };
+        let mut sum = self.b.pool.constant(sum_ty, 0);
         for (x, y) in pairs {
+            let x = self.b.convert(widen(!unsigned), x, sum_ty);
+            let y = self.b.convert(widen(right_signed), y, sum_ty);
             let product = self.b.bin(BinOp::IMul, x, y);
             sum = self.b.bin(BinOp::IAdd, product, sum);
+        }
+        if saturates {
+            let accumulator = self.reg(ins.arg(2)?)?;
+            self.all_of(to, &[accumulator])?;
+            let wide = self.b.convert(widen(!unsigned), accumulator, sum_ty);
+            sum = self.b.bin(BinOp::IAdd, sum, wide);
+            let m = fold::mask(to);
+            let b = &mut self.b;
+            sum = if unsigned {
+                let most = b.pool.constant(sum_ty, m);
+                b.bin(BinOp::UMin, sum, most)
+            } else {
+                let (least, most) = (!(m >> 1), m >> 1);
+                let (least, most) = (b.pool.constant(sum_ty, least), b.pool.constant(sum_ty, most));
+                let above = b.bin(BinOp::SMax, sum, least);
+                b.bin(BinOp::SMin, above, most)
+            };
+            sum = self.b.resize(sum, to);
         }
         self.bind_regs(ins, vec![sum])
     }
@@ -150,11 +197,17 @@ impl Lower<'_, '_> {
 
     fn bitfield_insert(&mut self, ins: &Ins<'_>, base: &[Reg]) -> R<()> {
         let insert = self.regs_n(ins.arg(1)?, base.len())?;
+        let ty = self.one_type(Takes::Integers, base)?;
         let (offset, count) = (self.reg(ins.arg(2)?)?, self.reg(ins.arg(3)?)?);
-        self.all_of(Ty::B32, &insert)?;
-        self.all_of(Ty::B32, &[offset, count])?;
+        self.all_of(ty, &insert)?;
+        for r in [offset, count] {
+            self.one_type(Takes::Integers, &[r])?;
+        }
         let b = &mut self.b;
-        let (one, width, ones) = (b.word(1), b.word(32), b.word(u32::MAX));
+        let (offset, count) = (b.resize(offset, ty), b.resize(count, ty));
+        let one = b.pool.constant(ty, 1);
+        let width = b.pool.constant(ty, u64::from(fold::bits(ty)));
+        let ones = b.pool.constant(ty, u64::MAX);
         let bit = b.bin(BinOp::Shl, one, count);
         let low = b.bin(BinOp::ISub, bit, one);
         let whole = b.bin(BinOp::UGe, count, width);
@@ -246,12 +299,36 @@ impl Lower<'_, '_> {
             }
             Op::Select => self.select_instruction(ins),
             _ => {
-                // OpBitcast: same bits, between numbers of the same width.
                 let regs = self.regs(ins.arg(0)?)?;
-                self.m.components(ins.ty)?;
-                self.bind_regs(ins, regs.to_vec())
+                let regs = self.bitcast(&regs, ins.ty)?;
+                self.bind_regs(ins, regs)
             }
         }
+    }
+
+    /// Same bits in components of another width: the first component holds the
+    /// lowest bits.
+    fn bitcast(&mut self, from: &[Reg], to: u32) -> R<Vec<Reg>> {
+        let old = self.one_type(Takes::Integers, from)?;
+        let types = self.m.flatten(to)?;
+        let other = || ShaderError::invalid("a bitcast to another number of bits");
+        let &new = types.first().ok_or_else(other)?;
+        if new == old {
+            return Ok(from.to_vec());
+        }
+        if !Takes::Integers.fits(new) {
+            return Err(other());
+        }
+        let (narrow, wide) =
+            (fold::bits(old).min(fold::bits(new)), fold::bits(old).max(fold::bits(new)));
+        let each = (wide / narrow) as usize;
+        if fold::bits(new) < fold::bits(old) {
+            return Ok(from.iter().flat_map(|&r| self.b.split(r, new)).collect());
+        }
+        if !from.len().is_multiple_of(each) {
+            return Err(other());
+        }
+        Ok(from.chunks(each).map(|parts| self.b.join(parts, new)).collect())
     }
 
     /// First scalar and number of scalars of the part that `path` names.
@@ -311,7 +388,7 @@ impl Lower<'_, '_> {
     /// Products of vectors and matrices. A matrix lies column by column.
     pub fn matrix(&mut self, ins: &Ins<'_>) -> R<()> {
         let a = self.regs(ins.arg(0)?)?;
-        self.all_of(Ty::B32, &a)?;
+        let ty = self.one_type(Takes::Floats, &a)?;
         if ins.op == Op::Transpose {
             let (columns, rows) = self.shape(self.type_of(ins.arg(0)?)?)?;
             let at = |r: usize, c: usize| a[c * rows + r];
@@ -319,7 +396,7 @@ impl Lower<'_, '_> {
             return self.bind_regs(ins, out);
         }
         let b = self.regs(ins.arg(1)?)?;
-        self.all_of(Ty::B32, &b)?;
+        self.all_of(ty, &b)?;
         let (ta, tb) = (self.type_of(ins.arg(0)?)?, self.type_of(ins.arg(1)?)?);
         let fits = |ok: bool| {
             if ok { Ok(()) } else { Err(ShaderError::invalid("operands that do not fit")) }

@@ -7,7 +7,7 @@ use super::value::{Element, Memory, Pointer, Root, Sum, Value};
 use super::words::Ins;
 use super::{Lower, R};
 use crate::ShaderError;
-use crate::ir::{AtomicOp, BinOp, ImageOp, Inst, Order, Reg, ResourceRef, Space, Ty};
+use crate::ir::{AtomicOp, BinOp, ImageOp, Inst, Order, Reg, ResourceRef, Ty};
 use spirv::Op;
 use std::rc::Rc;
 
@@ -43,21 +43,25 @@ impl Lower<'_, '_> {
         let no = || ShaderError::unsupported("this atomic");
         let op = operation(ins.op).ok_or_else(no)?;
         let p = self.pointer(ins.arg(0)?)?;
-        if self.m.scalar(p.ty)? != Ty::B32 {
-            return Err(ShaderError::invalid("an atomic on a truth value"));
+        let ty = self.m.scalar(p.ty)?;
+        match ty {
+            Ty::B32 | Ty::B64 => {}
+            Ty::Bool => return Err(ShaderError::invalid("an atomic on a truth value")),
+            Ty::B8 => return Err(ShaderError::unsupported("an atomic on 8 bits")),
+            Ty::B16 => return Err(ShaderError::unsupported("an atomic on 16 bits")),
         }
         // Operands: pointer, scope, semantics, then the values.
         let value = match ins.op {
             Op::AtomicLoad => None,
-            Op::AtomicIIncrement | Op::AtomicIDecrement => Some(self.b.word(1)),
+            Op::AtomicIIncrement | Op::AtomicIDecrement => Some(self.b.pool.constant(ty, 1)),
             Op::AtomicCompareExchange => Some(self.reg(ins.arg(4)?)?),
             _ => Some(self.reg(ins.arg(3)?)?),
         };
         let compare =
             if op == AtomicOp::CompareExchange { Some(self.reg(ins.arg(5)?)?) } else { None };
         let given: Vec<Reg> = value.into_iter().chain(compare).collect();
-        self.all_of(Ty::B32, &given)?;
-        let dst = if op == AtomicOp::Store { None } else { Some(self.b.temp(Ty::B32)) };
+        self.all_of(ty, &given)?;
+        let dst = if op == AtomicOp::Store { None } else { Some(self.b.temp(ty)) };
         self.emit_atomic(&p, op, dst, value, compare)?;
         match dst {
             Some(dst) => self.bind_regs(ins, vec![dst]),
@@ -81,10 +85,15 @@ impl Lower<'_, '_> {
                         "an ordered-append counter takes nothing but an add",
                     ));
                 };
+                self.all_of(Ty::B32, &[dst, value])?;
                 let counter = self.words_of(at, "an ordered-append counter")?;
                 self.b.inst(Inst::OrderedAdd { dst, counter, value });
             }
             Root::Memory { memory: Memory::Gds, at, .. } => {
+                let words = [dst, value, compare].into_iter().flatten();
+                if words.clone().any(|r| self.b.pool.ty(r) != Ty::B32) {
+                    return Err(ShaderError::unsupported("the global data share holds words only"));
+                }
                 let offset = self.bytes_of(at);
                 self.b.inst(Inst::Gds { op, dst, offset, value, compare });
             }
@@ -94,11 +103,10 @@ impl Lower<'_, '_> {
                 {
                     self.check_writable(e.resource)?;
                 }
-                let space = Self::space(*memory)?;
-                if space == Space::Scratch {
+                if *memory == Memory::Scratch {
                     return Err(ShaderError::unsupported("an atomic on private memory"));
                 }
-                let addr = self.address(at);
+                let (space, addr) = self.target(*memory, at)?;
                 self.b.inst(Inst::Atomic { op, dst, space, addr, value, compare, order });
             }
             Root::Texel { image, coords } => {

@@ -91,6 +91,9 @@ impl Lower<'_, '_> {
             | Op::SDot
             | Op::UDot
             | Op::SUDot
+            | Op::SDotAccSat
+            | Op::UDotAccSat
+            | Op::SUDotAccSat
             | Op::BitFieldInsert
             | Op::BitFieldSExtract
             | Op::BitFieldUExtract => self.arithmetic(ins),

@@ -1,6 +1,7 @@
 //! Emission: the block being written, fresh registers, launch values.
 
 use super::R;
+use super::fold;
 use super::pool::{Pool, Pure, Simple};
 use crate::ShaderError;
 use crate::ir::{BinOp, Block, Builtin, Inst, Label, Loc, Reg, RegKind, Stmt, TerOp, Ty, UnOp};
@@ -105,6 +106,11 @@ impl Builder {
         self.pool.word(value.to_bits())
     }
 
+    /// The float constant of type `ty` nearest to `value`.
+    pub fn float_of(&mut self, ty: Ty, value: f64) -> Reg {
+        self.pool.constant(ty, fold::float_bits(ty, value))
+    }
+
     pub fn truth(&mut self, value: bool) -> Reg {
         self.pool.constant(Ty::Bool, u64::from(value))
     }
@@ -168,6 +174,42 @@ impl Builder {
         let dst = self.temp(self.pool.ty(var));
         self.inst(Inst::Unary { op: UnOp::Copy, dst, a: var });
         dst
+    }
+
+    /// An integer at another width, zero-extended or cut off.
+    pub fn resize(&mut self, a: Reg, ty: Ty) -> Reg {
+        if self.pool.ty(a) == ty { a } else { self.convert(UnOp::UConvert, a, ty) }
+    }
+
+    /// One value of type `ty` whose bits are those of `parts`, the first lowest.
+    pub fn join(&mut self, parts: &[Reg], ty: Ty) -> Reg {
+        let mut whole = None;
+        let mut at = 0;
+        for &part in parts {
+            let width = fold::bits(self.pool.ty(part));
+            let wide = self.resize(part, ty);
+            let count = self.pool.constant(ty, at);
+            let moved = self.bin(BinOp::Shl, wide, count);
+            whole = Some(match whole {
+                None => moved,
+                Some(whole) => self.bin(BinOp::Or, whole, moved),
+            });
+            at += u64::from(width);
+        }
+        whole.unwrap_or_else(|| self.pool.constant(ty, 0))
+    }
+
+    /// The bits of `whole` as values of type `ty`, the lowest first.
+    pub fn split(&mut self, whole: Reg, ty: Ty) -> Vec<Reg> {
+        let from = self.pool.ty(whole);
+        let width = fold::bits(ty).max(1);
+        let mut parts = Vec::new();
+        for i in 0..fold::bits(from) / width {
+            let count = self.pool.constant(from, u64::from(i * width));
+            let moved = self.bin(BinOp::ShrL, whole, count);
+            parts.push(self.resize(moved, ty));
+        }
+        parts
     }
 
     /// Truth value to 1 or 0.

@@ -32,13 +32,97 @@ fn signed(ty: Ty, v: u64) -> i64 {
     ((v << unused) as i64) >> unused
 }
 
-/// A float that every engine treats alike.
-fn plain(v: f32) -> Option<f32> {
-    (v == 0.0 || v.is_normal()).then_some(v)
+/// Exponent bits and significand bits of the float of that type.
+pub(super) const fn float_shape(ty: Ty) -> (u32, u32) {
+    match ty {
+        Ty::B16 => (5, 10),
+        Ty::B64 => (11, 52),
+        Ty::Bool | Ty::B8 | Ty::B32 => (8, 23),
+    }
 }
 
-fn float(ty: Ty, v: u64) -> Option<f32> {
-    if ty == Ty::B32 { plain(f32::from_bits(v as u32)) } else { None }
+/// True for a float that every engine treats alike: 0 or a normal number.
+fn plain(ty: Ty, v: u64) -> bool {
+    let (exponent, significand) = float_shape(ty);
+    let top = (1 << exponent) - 1;
+    let field = v >> significand & top;
+    let zero = v << (65 - bits(ty)) == 0;
+    zero || (field != 0 && field != top)
+}
+
+/// The number that half `h` is.
+fn half_to(h: u64) -> f64 {
+    let sign = if h & 0x8000 == 0 { 1.0 } else { -1.0 };
+    let (exponent, significand) = ((h >> 10 & 31) as i32, (h & 0x3FF) as f64);
+    let size = match exponent {
+        0 => significand * 2f64.powi(-24),
+        31 if significand == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + significand) * 2f64.powi(exponent - 25),
+    };
+    sign * size
+}
+
+/// The half nearest to `v`, ties to even.
+fn half_from(v: f64) -> u64 {
+    let sign = u64::from(v.is_sign_negative()) << 15;
+    let size = v.abs();
+    let body = if size.is_nan() {
+        0x7E00
+    } else if size >= 65520.0 {
+        0x7C00
+    } else if size < 2f64.powi(-14) {
+        (size * 2f64.powi(24)).round_ties_even() as u64
+    } else {
+        // Exponent and significand side by side: a carry goes where it should.
+        let rebased = size.to_bits() - ((1023 - 15) << 52);
+        let lost = 52 - 10;
+        let even = rebased >> lost & 1;
+        (rebased + (1 << (lost - 1)) - 1 + even) >> lost
+    };
+    sign | body
+}
+
+/// The bits of the float of type `ty` nearest to `v`.
+pub(super) fn float_bits(ty: Ty, v: f64) -> u64 {
+    match ty {
+        Ty::B16 => half_from(v),
+        Ty::B64 => v.to_bits(),
+        Ty::Bool | Ty::B8 | Ty::B32 => u64::from((v as f32).to_bits()),
+    }
+}
+
+/// The number that the bits are, if every engine treats it alike.
+fn float(ty: Ty, v: u64) -> Option<f64> {
+    let value = match ty {
+        Ty::B16 => half_to(v),
+        Ty::B32 => f64::from(f32::from_bits(v as u32)),
+        Ty::B64 => f64::from_bits(v),
+        Ty::Bool | Ty::B8 => return None,
+    };
+    plain(ty, v).then_some(value)
+}
+
+/// The bits of a result, rounded once more than `v` was: exact for sums,
+/// products and quotients of the type, whose significand is less than half as
+/// long as that of `v` (or the same).
+fn number(ty: Ty, v: f64) -> Option<u64> {
+    if matches!(ty, Ty::Bool | Ty::B8) {
+        return None;
+    }
+    let bits = float_bits(ty, v);
+    plain(ty, bits).then_some(bits)
+}
+
+/// Integer to float, rounded once.
+fn from_int(to: Ty, v: i128) -> Option<u64> {
+    match to {
+        // Beyond 2^53 a half is infinite anyway.
+        Ty::B16 => Some(half_from(v as f64)),
+        Ty::B32 => Some(u64::from((v as f32).to_bits())),
+        Ty::B64 => Some((v as f64).to_bits()),
+        Ty::Bool | Ty::B8 => None,
+    }
 }
 
 /// `op` on `a`, whose type is `ty`; `to` is the type of the result.
@@ -75,10 +159,14 @@ pub(super) fn unary(op: UnOp, ty: Ty, to: Ty, a: u64) -> Option<u64> {
         }
         UnOp::FNeg => a ^ (1 << (bits(ty) - 1)),
         UnOp::FAbs => a & !(1 << (bits(ty) - 1)),
-        UnOp::SToF if to == Ty::B32 => u64::from((signed(ty, a) as f32).to_bits()),
-        UnOp::UToF if to == Ty::B32 => u64::from((a as f32).to_bits()),
-        UnOp::FToS if to == Ty::B32 => u64::from(float(ty, a)? as i32 as u32),
-        UnOp::FToU if to == Ty::B32 => u64::from(float(ty, a)? as u32),
+        UnOp::SToF => from_int(to, i128::from(signed(ty, a)))?,
+        UnOp::UToF => from_int(to, i128::from(a))?,
+        UnOp::FToS => {
+            let most = (m >> 1) as i64;
+            (float(ty, a)? as i64).clamp(!most, most) as u64 & m
+        }
+        UnOp::FToU => (float(ty, a)? as u64).min(m),
+        UnOp::FConvert => number(to, float(ty, a)?)?,
         UnOp::SConvert => signed(ty, a) as u64 & m,
         UnOp::UConvert => a & m,
         UnOp::Copy => a,
@@ -147,13 +235,13 @@ pub(super) fn binary(op: BinOp, ty: Ty, a: u64, b: u64) -> Option<u64> {
         BinOp::SLe => return truth(sa <= sb),
         BinOp::SGt => return truth(sa > sb),
         BinOp::SGe => return truth(sa >= sb),
-        _ => return float_binary(op, float(ty, a)?, float(ty, b)?),
+        _ => return float_binary(op, ty, float(ty, a)?, float(ty, b)?),
     })
 }
 
-fn float_binary(op: BinOp, a: f32, b: f32) -> Option<u64> {
+fn float_binary(op: BinOp, ty: Ty, a: f64, b: f64) -> Option<u64> {
     let truth = |v: bool| Some(u64::from(v));
-    let number = |v: f32| plain(v).map(|v| u64::from(v.to_bits()));
+    let number = |v: f64| number(ty, v);
     match op {
         BinOp::FAdd => number(a + b),
         BinOp::FSub => number(a - b),

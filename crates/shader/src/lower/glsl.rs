@@ -1,6 +1,8 @@
-//! `GLSL.std.450`, for 32-bit numbers.
+//! `GLSL.std.450`, at the width of the operands.
 
-use super::value::{Pointer, Value};
+mod parts;
+
+use super::ops::Takes;
 use super::words::Ins;
 use super::{Lower, R};
 use crate::ShaderError;
@@ -55,9 +57,38 @@ const fn binary(op: G) -> Option<BinOp> {
         G::FMax | G::NMax => BinOp::FMax,
         G::UMax => BinOp::UMax,
         G::SMax => BinOp::SMax,
-        G::Ldexp => BinOp::FLdexp,
         _ => return None,
     })
+}
+
+/// What the first operand of a function is.
+const fn takes(op: G) -> Takes {
+    match op {
+        G::SAbs
+        | G::SSign
+        | G::FindILsb
+        | G::FindSMsb
+        | G::FindUMsb
+        | G::UMin
+        | G::SMin
+        | G::UMax
+        | G::SMax
+        | G::UClamp
+        | G::SClamp
+        | G::PackDouble2x32
+        | G::UnpackDouble2x32 => Takes::Integers,
+        G::PackSnorm4x8
+        | G::PackUnorm4x8
+        | G::PackSnorm2x16
+        | G::PackUnorm2x16
+        | G::PackHalf2x16
+        | G::UnpackSnorm4x8
+        | G::UnpackUnorm4x8
+        | G::UnpackSnorm2x16
+        | G::UnpackUnorm2x16
+        | G::UnpackHalf2x16 => Takes::Singles,
+        _ => Takes::Floats,
+    }
 }
 
 impl Lower<'_, '_> {
@@ -73,15 +104,15 @@ impl Lower<'_, '_> {
         })
     }
 
-    /// Operand `i` (from 0), all of it 32-bit numbers.
+    /// Operand `i` (from 0), all of it numbers of one type.
     fn operand_regs(&mut self, ins: &Ins<'_>, i: usize) -> R<Vec<Reg>> {
         let regs = self.regs(ins.arg(2 + i)?)?;
-        self.all_of(Ty::B32, &regs)?;
+        self.one_type(Takes::Integers, &regs)?;
         Ok(regs.to_vec())
     }
 
     /// Operand `i`, with `n` components.
-    fn operand_n(&mut self, ins: &Ins<'_>, i: usize, n: usize) -> R<Vec<Reg>> {
+    pub(super) fn operand_n(&mut self, ins: &Ins<'_>, i: usize, n: usize) -> R<Vec<Reg>> {
         let regs = self.operand_regs(ins, i)?;
         if regs.len() == n {
             return Ok(regs);
@@ -89,37 +120,53 @@ impl Lower<'_, '_> {
         Err(ShaderError::invalid(format!("an operand of {} components, not {n}", regs.len())))
     }
 
+    /// Operand `i`, with `n` components of type `ty`.
+    fn operand_like(&mut self, ins: &Ins<'_>, i: usize, n: usize, ty: Ty) -> R<Vec<Reg>> {
+        let regs = self.operand_n(ins, i, n)?;
+        self.all_of(ty, &regs)?;
+        Ok(regs)
+    }
+
     fn scalar_operand(&mut self, ins: &Ins<'_>, i: usize) -> R<Reg> {
         Ok(self.operand_n(ins, i, 1)?[0])
     }
 
     fn function(&mut self, ins: &Ins<'_>, op: G) -> R<()> {
-        if matches!(op, G::ModfStruct | G::FrexpStruct | G::Modf | G::Frexp) {
-            return self.split(ins, op);
-        }
         let a = self.operand_regs(ins, 0)?;
         let n = a.len();
+        let ty = self.one_type(takes(op), &a)?;
         if let Some(op) = unary(op) {
-            let out = a.iter().map(|&a| self.b.un(op, a)).collect();
+            let to = self.m.scalar(self.m.components(ins.ty)?.0)?;
+            let finds = matches!(op, UnOp::FindLsb | UnOp::FindSMsb | UnOp::FindUMsb);
+            let mut out = Vec::new();
+            for a in a {
+                let value = self.b.un(op, a);
+                // All ones stay all ones at another width.
+                let resizes = finds && to != ty && Takes::Integers.fits(to);
+                out.push(if resizes { self.b.convert(UnOp::SConvert, value, to) } else { value });
+            }
             return self.bind_regs(ins, out);
         }
         if let Some(op) = binary(op) {
-            let b = self.operand_n(ins, 1, n)?;
+            let b = self.operand_like(ins, 1, n, ty)?;
             let out = a.iter().zip(b).map(|(&a, b)| self.b.bin(op, a, b)).collect();
             return self.bind_regs(ins, out);
         }
         match op {
+            G::ModfStruct | G::FrexpStruct | G::Modf | G::Frexp => self.parts(ins, op, &a),
+            G::Ldexp => self.ldexp(ins, &a),
             G::Radians | G::Degrees => {
-                let radians = std::f32::consts::PI / 180.0;
-                let degrees = 180.0 / std::f32::consts::PI;
-                let factor = self.b.float(if op == G::Radians { radians } else { degrees });
+                let radians = std::f64::consts::PI / 180.0;
+                let degrees = 180.0 / std::f64::consts::PI;
+                let factor = if op == G::Radians { radians } else { degrees };
+                let factor = self.b.float_of(ty, factor);
                 let out = a.iter().map(|&a| self.b.bin(BinOp::FMul, a, factor)).collect();
                 self.bind_regs(ins, out)
             }
             G::FClamp | G::NClamp | G::UClamp | G::SClamp => self.clamp(ins, op, &a),
             G::FMix => {
-                let (b, t) = (self.operand_n(ins, 1, n)?, self.operand_n(ins, 2, n)?);
-                let one = self.b.float(1.0);
+                let (b, t) = (self.operand_like(ins, 1, n, ty)?, self.operand_like(ins, 2, n, ty)?);
+                let one = self.b.float_of(ty, 1.0);
                 let mut out = Vec::new();
                 for i in 0..n {
                     let rest = self.b.bin(BinOp::FSub, one, t[i]);
@@ -130,8 +177,8 @@ impl Lower<'_, '_> {
                 self.bind_regs(ins, out)
             }
             G::Step => {
-                let x = self.operand_n(ins, 1, n)?;
-                let (zero, one) = (self.b.float(0.0), self.b.float(1.0));
+                let x = self.operand_like(ins, 1, n, ty)?;
+                let (zero, one) = (self.b.float_of(ty, 0.0), self.b.float_of(ty, 1.0));
                 let mut out = Vec::new();
                 for i in 0..n {
                     let below = self.b.bin(BinOp::FOLt, x[i], a[i]);
@@ -141,7 +188,7 @@ impl Lower<'_, '_> {
             }
             G::SmoothStep => self.smooth_step(ins, &a),
             G::Fma => {
-                let (b, c) = (self.operand_n(ins, 1, n)?, self.operand_n(ins, 2, n)?);
+                let (b, c) = (self.operand_like(ins, 1, n, ty)?, self.operand_like(ins, 2, n, ty)?);
                 let out = (0..n).map(|i| self.b.ter(TerOp::FFma, a[i], b[i], c[i])).collect();
                 self.bind_regs(ins, out)
             }
@@ -153,22 +200,13 @@ impl Lower<'_, '_> {
             | G::FaceForward
             | G::Reflect
             | G::Refract => self.geometry(ins, op, &a),
-            G::PackSnorm4x8
-            | G::PackUnorm4x8
-            | G::PackSnorm2x16
-            | G::PackUnorm2x16
-            | G::PackHalf2x16
-            | G::UnpackSnorm4x8
-            | G::UnpackUnorm4x8
-            | G::UnpackSnorm2x16
-            | G::UnpackUnorm2x16
-            | G::UnpackHalf2x16 => self.packing(ins, op, &a),
-            _ => Err(ShaderError::unsupported("this function")),
+            _ => self.packing(ins, op, &a),
         }
     }
 
     fn clamp(&mut self, ins: &Ins<'_>, op: G, a: &[Reg]) -> R<()> {
-        let (low, high) = (self.operand_n(ins, 1, a.len())?, self.operand_n(ins, 2, a.len())?);
+        let (n, ty) = (a.len(), self.b.pool.ty(a[0]));
+        let (low, high) = (self.operand_like(ins, 1, n, ty)?, self.operand_like(ins, 2, n, ty)?);
         let (max, min) = match op {
             G::UClamp => (BinOp::UMax, BinOp::UMin),
             G::SClamp => (BinOp::SMax, BinOp::SMin),
@@ -183,10 +221,10 @@ impl Lower<'_, '_> {
     }
 
     fn smooth_step(&mut self, ins: &Ins<'_>, low: &[Reg]) -> R<()> {
-        let n = low.len();
-        let (high, x) = (self.operand_n(ins, 1, n)?, self.operand_n(ins, 2, n)?);
+        let (n, ty) = (low.len(), self.b.pool.ty(low[0]));
+        let (high, x) = (self.operand_like(ins, 1, n, ty)?, self.operand_like(ins, 2, n, ty)?);
         let b = &mut self.b;
-        let (zero, one, two, three) = (b.float(0.0), b.float(1.0), b.float(2.0), b.float(3.0));
+        let [zero, one, two, three] = [0.0, 1.0, 2.0, 3.0].map(|v| b.float_of(ty, v));
         let mut out = Vec::new();
         for i in 0..n {
             let over = b.bin(BinOp::FSub, x[i], low[i]);
@@ -203,7 +241,7 @@ impl Lower<'_, '_> {
     }
 
     fn geometry(&mut self, ins: &Ins<'_>, op: G, a: &[Reg]) -> R<()> {
-        let n = a.len();
+        let (n, ty) = (a.len(), self.b.pool.ty(a[0]));
         let out = match op {
             G::Length => {
                 let square = self.dot(a, a);
@@ -215,14 +253,14 @@ impl Lower<'_, '_> {
                 a.iter().map(|&a| self.b.bin(BinOp::FMul, a, inverse)).collect()
             }
             G::Distance => {
-                let b = self.operand_n(ins, 1, n)?;
+                let b = self.operand_like(ins, 1, n, ty)?;
                 let apart: Vec<Reg> =
                     a.iter().zip(b).map(|(&a, b)| self.b.bin(BinOp::FSub, a, b)).collect();
                 let square = self.dot(&apart, &apart);
                 vec![if n == 1 { self.b.un(UnOp::FAbs, apart[0]) } else { self.root(square) }]
             }
             G::Cross => {
-                let b = self.operand_n(ins, 1, 3)?;
+                let b = self.operand_like(ins, 1, 3, ty)?;
                 if n != 3 {
                     return Err(ShaderError::invalid("a cross product of no 3-vectors"));
                 }
@@ -234,9 +272,9 @@ impl Lower<'_, '_> {
             }
             G::FaceForward => {
                 let (incident, reference) =
-                    (self.operand_n(ins, 1, n)?, self.operand_n(ins, 2, n)?);
+                    (self.operand_like(ins, 1, n, ty)?, self.operand_like(ins, 2, n, ty)?);
                 let side = self.dot(&reference, &incident);
-                let zero = self.b.float(0.0);
+                let zero = self.b.float_of(ty, 0.0);
                 let facing = self.b.bin(BinOp::FOLt, side, zero);
                 let mut out = Vec::new();
                 for &a in a {
@@ -246,9 +284,9 @@ impl Lower<'_, '_> {
                 out
             }
             G::Reflect => {
-                let normal = self.operand_n(ins, 1, n)?;
+                let normal = self.operand_like(ins, 1, n, ty)?;
                 let along = self.dot(&normal, a);
-                let two = self.b.float(2.0);
+                let two = self.b.float_of(ty, 2.0);
                 let twice = self.b.bin(BinOp::FMul, two, along);
                 let mut out = Vec::new();
                 for i in 0..n {
@@ -274,12 +312,17 @@ impl Lower<'_, '_> {
     }
 
     fn refract(&mut self, ins: &Ins<'_>, incident: &[Reg]) -> R<Vec<Reg>> {
-        let n = incident.len();
-        let normal = self.operand_n(ins, 1, n)?;
-        let eta = self.scalar_operand(ins, 2)?;
+        let (n, ty) = (incident.len(), self.b.pool.ty(incident[0]));
+        let normal = self.operand_like(ins, 1, n, ty)?;
+        // Its type may be of another width.
+        let mut eta = self.scalar_operand(ins, 2)?;
+        self.one_type(Takes::Floats, &[eta])?;
+        if self.b.pool.ty(eta) != ty {
+            eta = self.b.convert(UnOp::FConvert, eta, ty);
+        }
         let along = self.dot(&normal, incident);
         let b = &mut self.b;
-        let (zero, one) = (b.float(0.0), b.float(1.0));
+        let (zero, one) = (b.float_of(ty, 0.0), b.float_of(ty, 1.0));
         let square = b.bin(BinOp::FMul, along, along);
         let sine = b.bin(BinOp::FSub, one, square);
         let eta_square = b.bin(BinOp::FMul, eta, eta);
@@ -359,140 +402,5 @@ impl Lower<'_, '_> {
                 }
             }
         }
-    }
-
-    /// `Modf` and `Frexp`, with the second result in a struct or by pointer.
-    fn split(&mut self, ins: &Ins<'_>, op: G) -> R<()> {
-        let a = self.operand_regs(ins, 0)?;
-        let modf = matches!(op, G::Modf | G::ModfStruct);
-        let mut first = Vec::new();
-        let mut second = Vec::new();
-        for a in a {
-            let (x, y) = if modf { self.modf(a) } else { self.frexp(a) };
-            first.push(x);
-            second.push(y);
-        }
-        if matches!(op, G::ModfStruct | G::FrexpStruct) {
-            first.extend(second);
-            return self.bind_regs(ins, first);
-        }
-        let pointer: std::rc::Rc<Pointer> = self.pointer(ins.arg(3)?)?;
-        self.store(&pointer, Value::regs(second), Self::PLAIN)?;
-        self.bind_regs(ins, first)
-    }
-
-    /// Fraction and whole part, both with the operand's sign.
-    fn modf(&mut self, a: Reg) -> (Reg, Reg) {
-        let b = &mut self.b;
-        let whole = b.un(UnOp::FTrunc, a);
-        let rest = b.bin(BinOp::FSub, a, whole);
-        let endless = b.un(UnOp::FIsInf, a);
-        let zero = b.float(0.0);
-        let rest = b.select(endless, zero, rest);
-        let (sign, body) = (b.word(0x8000_0000), b.word(0x7FFF_FFFF));
-        let sign = b.bin(BinOp::And, a, sign);
-        let body = b.bin(BinOp::And, rest, body);
-        (b.bin(BinOp::Or, body, sign), whole)
-    }
-
-    /// Significand in 0.5..1 and exponent; 0, infinities and NaN keep their
-    /// value and have exponent 0.
-    fn frexp(&mut self, a: Reg) -> (Reg, Reg) {
-        let b = &mut self.b;
-        let (zero, exponent_bits) = (b.word(0), b.word(0x7F80_0000));
-        let field = b.bin(BinOp::And, a, exponent_bits);
-        let small = b.bin(BinOp::IEq, field, zero);
-        let special = b.bin(BinOp::IEq, field, exponent_bits);
-        let magnitude = b.word(0x7FFF_FFFF);
-        let magnitude = b.bin(BinOp::And, a, magnitude);
-        let is_zero = b.bin(BinOp::IEq, magnitude, zero);
-        let keep = b.bin(BinOp::Or, special, is_zero);
-        // Subnormals are scaled up first: 2^24.
-        let up = b.float(16_777_216.0);
-        let scaled = b.bin(BinOp::FMul, a, up);
-        let normal = b.select(small, scaled, a);
-        let (rest, half) = (b.word(0x807F_FFFF), b.word(0x3F00_0000));
-        let rest = b.bin(BinOp::And, normal, rest);
-        let significand = b.bin(BinOp::Or, rest, half);
-        let field = b.bin(BinOp::And, normal, exponent_bits);
-        let shift = b.word(23);
-        let biased = b.bin(BinOp::ShrL, field, shift);
-        let (bias, small_bias) = (b.word(126), b.word(150));
-        let bias = b.select(small, small_bias, bias);
-        let exponent = b.bin(BinOp::ISub, biased, bias);
-        (b.select(keep, a, significand), b.select(keep, zero, exponent))
-    }
-
-    fn packing(&mut self, ins: &Ins<'_>, op: G, a: &[Reg]) -> R<()> {
-        let (lanes, bits, signed) = match op {
-            G::PackSnorm4x8 | G::UnpackSnorm4x8 => (4, 8, true),
-            G::PackUnorm4x8 | G::UnpackUnorm4x8 => (4, 8, false),
-            G::PackSnorm2x16 | G::UnpackSnorm2x16 => (2, 16, true),
-            _ => (2, 16, false),
-        };
-        let scale = (1u32 << (bits - u32::from(signed))) - 1;
-        let unpacks = matches!(
-            op,
-            G::UnpackSnorm4x8
-                | G::UnpackUnorm4x8
-                | G::UnpackSnorm2x16
-                | G::UnpackUnorm2x16
-                | G::UnpackHalf2x16
-        );
-        if a.len() != if unpacks { 1 } else { lanes } {
-            return Err(ShaderError::invalid("an operand of another size"));
-        }
-        let out = match op {
-            G::PackHalf2x16 => vec![self.b.bin(BinOp::PackHalf, a[0], a[1])],
-            G::UnpackHalf2x16 => {
-                vec![self.b.un(UnOp::UnpackHalfLo, a[0]), self.b.un(UnOp::UnpackHalfHi, a[0])]
-            }
-            _ if unpacks => self.unpack(a[0], lanes as u32, bits, signed, scale),
-            _ => vec![self.pack(a, bits, signed, scale)],
-        };
-        self.bind_regs(ins, out)
-    }
-
-    fn pack(&mut self, a: &[Reg], bits: u32, signed: bool, scale: u32) -> Reg {
-        let b = &mut self.b;
-        let low = b.float(if signed { -1.0 } else { 0.0 });
-        let (high, scale) = (b.float(1.0), b.float(scale as f32));
-        let mask = b.word((1u32 << bits) - 1);
-        let mut packed = b.word(0);
-        for (i, &a) in a.iter().enumerate() {
-            let at_least = b.bin(BinOp::FMax, a, low);
-            let within = b.bin(BinOp::FMin, at_least, high);
-            let scaled = b.bin(BinOp::FMul, within, scale);
-            let rounded = b.un(UnOp::FRoundEven, scaled);
-            let whole = b.un(UnOp::FToS, rounded);
-            let field = b.bin(BinOp::And, whole, mask);
-            let shift = b.word(i as u32 * bits);
-            let moved = b.bin(BinOp::Shl, field, shift);
-            packed = b.bin(BinOp::Or, moved, packed);
-        }
-        packed
-    }
-
-    fn unpack(&mut self, a: Reg, lanes: u32, bits: u32, signed: bool, scale: u32) -> Vec<Reg> {
-        let b = &mut self.b;
-        let scale = b.float(scale as f32);
-        let (least, most) = (b.float(-1.0), b.float(1.0));
-        let width = b.word(bits);
-        let mut out = Vec::new();
-        for i in 0..lanes {
-            let offset = b.word(i * bits);
-            if signed {
-                let field = b.ter(TerOp::BitfieldSExtract, a, offset, width);
-                let number = b.un(UnOp::SToF, field);
-                let ratio = b.bin(BinOp::FDiv, number, scale);
-                let at_least = b.bin(BinOp::FMax, ratio, least);
-                out.push(b.bin(BinOp::FMin, at_least, most));
-            } else {
-                let field = b.ter(TerOp::BitfieldUExtract, a, offset, width);
-                let number = b.un(UnOp::UToF, field);
-                out.push(b.bin(BinOp::FDiv, number, scale));
-            }
-        }
-        out
     }
 }

@@ -6,6 +6,7 @@ use super::types::{MAX_SCALARS, Type};
 use super::value::{MatrixLayout, Pointer, Root};
 use crate::ShaderError;
 use crate::ir::Ty;
+use spirv::StorageClass;
 
 /// A scalar in memory.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,13 @@ pub(super) struct Leaf {
     /// From the pointer.
     pub offset: u32,
     pub ty: Ty,
+}
+
+/// The place that a type takes where we lay it out, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tight {
+    pub size: u32,
+    pub align: u32,
 }
 
 /// How the parts below a pointer lie.
@@ -23,15 +31,20 @@ struct How {
     spread: u32,
 }
 
-/// Indices of leaves that one access can cover: up to 4, side by side.
+/// Indices of leaves that one access can cover: up to 4 of one type, side by
+/// side.
 pub(super) fn runs(leaves: &[Leaf]) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..leaves.len()).collect();
     order.sort_by_key(|&i| leaves[i].offset);
+    let follows = |last: Leaf, next: Leaf| {
+        last.offset.wrapping_add(bytes(last.ty)) == next.offset
+            && (last.ty == next.ty || stored(last.ty) == stored(next.ty))
+    };
     let mut out: Vec<Vec<usize>> = Vec::new();
     for i in order {
         if let Some(run) = out.last_mut()
             && run.len() < 4
-            && run.last().is_some_and(|&l| leaves[l].offset.wrapping_add(4) == leaves[i].offset)
+            && run.last().is_some_and(|&l| follows(leaves[l], leaves[i]))
         {
             run.push(i);
         } else {
@@ -41,18 +54,70 @@ pub(super) fn runs(leaves: &[Leaf]) -> Vec<Vec<usize>> {
     out
 }
 
+/// The type a scalar has in memory: truth values are words of 1 or 0.
+pub(super) const fn stored(ty: Ty) -> Ty {
+    match ty {
+        Ty::Bool => Ty::B32,
+        Ty::B8 | Ty::B16 | Ty::B32 | Ty::B64 => ty,
+    }
+}
+
+/// Bytes of a scalar in memory.
+pub(super) const fn bytes(ty: Ty) -> u32 {
+    super::fold::bits(stored(ty)) / 8
+}
+
 fn overflow() -> ShaderError {
     ShaderError::limit("an object of more than 4 GiB")
 }
 
 impl Module<'_> {
-    /// Bytes of a type packed without gaps; `Bool` takes 4.
+    /// Bytes of a type that we lay out: every scalar at a multiple of its size,
+    /// nothing else between. `Bool` takes 4.
     pub fn tight_size(&self, id: u32) -> R<u32> {
+        Ok(self.tight(id)?.size)
+    }
+
+    fn tight(&self, id: u32) -> R<Tight> {
         if let Type::RuntimeArray { .. } = self.ty(id)? {
             return Err(ShaderError::invalid("an array without a length here"));
         }
-        let n = self.types.get(&id).map_or(0, |t| t.scalars);
-        n.checked_mul(4).ok_or_else(overflow)
+        self.types.get(&id).and_then(|t| t.tight).ok_or_else(overflow)
+    }
+
+    /// The place of a new type that we lay out, if it has one below 4 GiB.
+    /// Inner types have theirs already.
+    pub(super) fn place_tight(&self, ty: &Type) -> Option<Tight> {
+        let inner = |id: &u32| self.types.get(id).and_then(|t| t.tight);
+        let scalar = |size: u32| Some(Tight { size, align: size });
+        match ty {
+            Type::Bool => scalar(4),
+            Type::Int { bits } | Type::Float { bits } => scalar(bits / 8),
+            Type::Pointer { class: StorageClass::PhysicalStorageBuffer, .. } => scalar(8),
+            Type::Vector { elem, n }
+            | Type::Matrix { column: elem, n }
+            | Type::Array { elem, len: n } => {
+                let Tight { size, align } = inner(elem)?;
+                Some(Tight { size: size.checked_mul(*n)?, align })
+            }
+            Type::Struct { members } => {
+                let mut all = Tight { size: 0, align: 1 };
+                for m in members.iter() {
+                    let Tight { size, align } = inner(m)?;
+                    let at = all.size.checked_next_multiple_of(align)?;
+                    all = Tight { size: at.checked_add(size)?, align: all.align.max(align) };
+                }
+                let size = all.size.checked_next_multiple_of(all.align)?;
+                Some(Tight { size, ..all })
+            }
+            Type::Void
+            | Type::RuntimeArray { .. }
+            | Type::Pointer { .. }
+            | Type::Function
+            | Type::Image(_)
+            | Type::Sampler
+            | Type::SampledImage => Some(Tight { size: 0, align: 1 }),
+        }
     }
 
     /// Offset of member `n` of struct `id`.
@@ -69,8 +134,13 @@ impl Module<'_> {
             return Err(ShaderError::invalid(format!("%{id} is no struct")));
         };
         let mut at = 0u32;
-        for &m in members.iter().take(n as usize) {
-            at = at.checked_add(self.tight_size(m)?).ok_or_else(overflow)?;
+        for (i, &m) in members.iter().enumerate() {
+            let Tight { size, align } = self.tight(m)?;
+            at = at.checked_next_multiple_of(align).ok_or_else(overflow)?;
+            if i == n as usize {
+                break;
+            }
+            at = at.checked_add(size).ok_or_else(overflow)?;
         }
         Ok(at)
     }
@@ -86,12 +156,14 @@ impl Module<'_> {
         spread: &mut u32,
     ) -> R<u32> {
         match self.ty(id)? {
-            Type::Vector { .. } => Ok(if *spread == 0 { 4 } else { *spread }),
-            Type::Matrix { .. } if explicit => {
+            Type::Vector { elem, .. } => {
+                Ok(if *spread == 0 { bytes(self.scalar(*elem)?) } else { *spread })
+            }
+            Type::Matrix { column, .. } if explicit => {
                 let layout = matrix.ok_or_else(|| no_stride("matrix"))?;
                 if layout.row_major {
                     *spread = layout.stride;
-                    return Ok(4);
+                    return Ok(bytes(self.scalar(self.components(*column)?.0)?));
                 }
                 Ok(layout.stride)
             }
@@ -129,7 +201,7 @@ impl Module<'_> {
         }
         match self.ty(id)? {
             Type::Bool if how.explicit => Err(ShaderError::invalid("a truth value in a buffer")),
-            Type::Bool | Type::Int { .. } | Type::Float { .. } => {
+            Type::Bool | Type::Int { .. } | Type::Float { .. } | Type::Pointer { .. } => {
                 out.push(Leaf { offset: at, ty: self.scalar(id)? });
                 Ok(())
             }
@@ -159,7 +231,6 @@ impl Module<'_> {
             }
             Type::Void
             | Type::RuntimeArray { .. }
-            | Type::Pointer { .. }
             | Type::Function
             | Type::Image(_)
             | Type::Sampler

@@ -1,12 +1,12 @@
 //! Variables, access chains, loads and stores.
 
-use super::layout::Leaf;
+use super::layout::{Leaf, stored};
 use super::types::Type;
 use super::value::{Choice, MatrixLayout, Memory, Pointer, Root, Sum, Value};
 use super::words::Ins;
 use super::{Lower, R};
 use crate::ShaderError;
-use crate::ir::{Addr, BinOp, Inst, Order, Reg, ResourceRef, Space, Ty};
+use crate::ir::{Addr, BinOp, Inst, Order, Reg, ResourceRef, Space, Ty, UnOp};
 use spirv::{MemoryAccess, StorageClass};
 use std::rc::Rc;
 
@@ -132,13 +132,24 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// The value of an index if it is known now.
+    /// An index as a word, and its value if it is known now.
     pub fn known_index(&mut self, id: u32) -> R<(Reg, Option<u32>)> {
-        let reg = self.reg(id)?;
-        if self.b.pool.ty(reg) != Ty::B32 {
-            return Err(ShaderError::invalid(format!("index %{id} is no 32-bit integer")));
-        }
+        let reg = self.index_word(id)?;
         Ok((reg, self.b.pool.value(reg).map(|v| v as u32)))
+    }
+
+    /// An integer of any width as a word.
+    pub fn index_word(&mut self, id: u32) -> R<Reg> {
+        let reg = self.reg(id)?;
+        match self.b.pool.ty(reg) {
+            Ty::B32 => Ok(reg),
+            Ty::Bool => Err(ShaderError::invalid(format!("%{id} is no integer"))),
+            Ty::B8 | Ty::B16 | Ty::B64 => {
+                let signed = self.m.signed.contains(&self.type_of(id)?);
+                let op = if signed { UnOp::SConvert } else { UnOp::UConvert };
+                Ok(self.b.convert(op, reg, Ty::B32))
+            }
+        }
     }
 
     fn step(&mut self, p: &mut Pointer, id: u32) -> R<()> {
@@ -238,6 +249,48 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
+    /// The GPU address of a sum; without its constant part unless `whole`.
+    pub fn global_address(&mut self, base: Reg, at: &Sum, whole: bool) -> Reg {
+        let mut address = base;
+        for &(reg, scale) in &at.terms {
+            // Indices are signed.
+            let wide = self.b.convert(UnOp::SConvert, reg, Ty::B64);
+            let scale = self.b.pool.constant(Ty::B64, u64::from(scale));
+            let part = self.b.bin(BinOp::IMul, wide, scale);
+            address = self.b.bin(BinOp::IAdd, address, part);
+        }
+        if !whole {
+            return address;
+        }
+        let offset = i64::from(at.offset as i32) as u64;
+        let offset = self.b.pool.constant(Ty::B64, offset);
+        self.b.bin(BinOp::IAdd, address, offset)
+    }
+
+    /// Space and address of an ordinary access.
+    pub fn target(&mut self, memory: Memory, at: &Sum) -> R<(Space, Addr)> {
+        let space = match memory {
+            Memory::Buffer(e) => {
+                Space::Buffer(ResourceRef { resource: e.resource, index: e.index })
+            }
+            Memory::Lds => Space::Lds,
+            Memory::Scratch => Space::Scratch,
+            Memory::Global(base) => {
+                let base = self.global_address(base, at, false);
+                let addr = Addr { index: None, scale: 0, offset: at.offset };
+                return Ok((Space::Global(base), addr));
+            }
+            Memory::Ordered => {
+                let what = "an ordered-append counter takes nothing but an add";
+                return Err(ShaderError::unsupported(what));
+            }
+            Memory::Gds => {
+                return Err(ShaderError::unsupported("this access to the global data share"));
+            }
+        };
+        Ok((space, self.address(at)))
+    }
+
     /// The address of a sum, with as few instructions as it takes.
     pub fn address(&mut self, at: &Sum) -> Addr {
         let mut terms: Vec<(Reg, u32)> = Vec::new();
@@ -328,10 +381,9 @@ impl Lower<'_, '_> {
         if memory == Memory::Gds {
             return self.gds_load(at, leaves);
         }
-        let space = Self::space(memory)?;
-        let base = self.address(at);
+        let (space, base) = self.target(memory, at)?;
         for run in super::layout::runs(leaves) {
-            let dst = self.b.temps(Ty::B32, run.len());
+            let dst = self.b.temps(stored(leaves[run[0]].ty), run.len());
             let offset = base.offset.wrapping_add(leaves[run[0]].offset);
             let addr = Addr { offset, ..base };
             self.b.inst(Inst::Load { dst: dst.clone(), space, addr, order });
@@ -343,25 +395,14 @@ impl Lower<'_, '_> {
         Ok(out)
     }
 
-    /// The space of an ordinary access.
-    pub fn space(memory: Memory) -> R<Space> {
-        match memory {
-            Memory::Buffer(e) => {
-                Ok(Space::Buffer(ResourceRef { resource: e.resource, index: e.index }))
-            }
-            Memory::Lds => Ok(Space::Lds),
-            Memory::Scratch => Ok(Space::Scratch),
-            Memory::Ordered => {
-                Err(ShaderError::unsupported("an ordered-append counter takes nothing but an add"))
-            }
-            Memory::Gds => Err(ShaderError::unsupported("this access to the global data share")),
-        }
-    }
-
     pub fn store(&mut self, p: &Pointer, value: Value, extra: Order) -> R<()> {
-        let Value::Regs(regs) = value else {
-            return Err(ShaderError::unsupported("a pointer, image or sampler kept in a variable"));
+        let regs = match value {
+            Value::Regs(regs) => Some(regs),
+            Value::Pointer(p) => self.address_of(&p).map(|address| [address].into()),
+            Value::Image(_) | Value::Sampler(_) | Value::SampledImage(..) | Value::Nothing => None,
         };
+        let kept = || ShaderError::unsupported("a pointer, image or sampler kept in a variable");
+        let regs = regs.ok_or_else(kept)?;
         match &p.root {
             Root::Local { regs: vars, first, choices, writable } => {
                 if !writable {
@@ -441,8 +482,7 @@ impl Lower<'_, '_> {
         if memory == Memory::Gds {
             return self.gds_store(at, leaves, regs);
         }
-        let space = Self::space(memory)?;
-        let base = self.address(at);
+        let (space, base) = self.target(memory, at)?;
         for run in super::layout::runs(leaves) {
             let mut src = Vec::new();
             for &leaf in &run {

@@ -1,6 +1,6 @@
 //! Which IR op a component-wise SPIR-V instruction is.
 
-use crate::ir::{BinOp, UnOp};
+use crate::ir::{BinOp, Ty, UnOp};
 use spirv::Op;
 
 /// Instructions of one operand that work on each component by itself.
@@ -72,4 +72,72 @@ pub(super) const fn binary(op: Op) -> Option<BinOp> {
         Op::FUnordGreaterThanEqual => BinOp::FUGe,
         _ => return None,
     })
+}
+
+/// What an instruction takes, as far as registers tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Takes {
+    /// Truth values.
+    Truth,
+    /// Integers of any width.
+    Integers,
+    /// Floats of 16, 32 or 64 bits.
+    Floats,
+    /// 32-bit floats.
+    Singles,
+}
+
+/// What the operands of a component-wise instruction are.
+pub(super) const fn takes(op: Op) -> Takes {
+    match op {
+        Op::LogicalNot | Op::LogicalAnd | Op::LogicalOr | Op::LogicalNotEqual => Takes::Truth,
+        Op::QuantizeToF16 => Takes::Singles,
+        Op::FNegate
+        | Op::IsNan
+        | Op::IsInf
+        | Op::ConvertFToS
+        | Op::ConvertFToU
+        | Op::FConvert
+        | Op::FAdd
+        | Op::FSub
+        | Op::FMul
+        | Op::FDiv
+        | Op::FRem
+        | Op::FMod
+        | Op::FOrdEqual
+        | Op::FOrdNotEqual
+        | Op::FOrdLessThan
+        | Op::FOrdLessThanEqual
+        | Op::FOrdGreaterThan
+        | Op::FOrdGreaterThanEqual
+        | Op::FUnordEqual
+        | Op::FUnordNotEqual
+        | Op::FUnordLessThan
+        | Op::FUnordLessThanEqual
+        | Op::FUnordGreaterThan
+        | Op::FUnordGreaterThanEqual => Takes::Floats,
+        _ => Takes::Integers,
+    }
+}
+
+/// What a component-wise instruction of one operand gives.
+pub(super) const fn gives(op: Op) -> Takes {
+    match op {
+        Op::IsNan | Op::IsInf => Takes::Truth,
+        Op::ConvertFToS | Op::ConvertFToU => Takes::Integers,
+        Op::ConvertSToF | Op::ConvertUToF => Takes::Floats,
+        _ => takes(op),
+    }
+}
+
+impl Takes {
+    /// True if a register of that type can hold it.
+    pub const fn fits(self, ty: Ty) -> bool {
+        match self {
+            Self::Truth => matches!(ty, Ty::Bool),
+            Self::Integers => !matches!(ty, Ty::Bool),
+            Self::Floats => matches!(ty, Ty::B16 | Ty::B32 | Ty::B64),
+            Self::Singles => matches!(ty, Ty::B32),
+        }
+    }
 }

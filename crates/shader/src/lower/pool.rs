@@ -102,21 +102,34 @@ impl Pool {
 
     /// How many low bits of `reg` are surely 0 (looking a few steps back).
     pub fn low_zeros(&self, reg: Reg, depth: u32) -> u32 {
+        let width = fold::bits(self.ty(reg));
         if let Some(v) = self.value(reg) {
-            return v.trailing_zeros().min(32);
+            return v.trailing_zeros().min(width);
         }
-        if depth == 0 {
+        if depth == 0 || width == 0 {
             return 0;
         }
         let z = |r| self.low_zeros(r, depth - 1);
         match self.def(reg) {
             Some(Pure::Bin(BinOp::Shl, a, b)) => {
-                self.value(b).map_or(0, |n| (z(a) + (n as u32 & 31)).min(32))
+                self.value(b).map_or(0, |n| (z(a) + (n as u32 & (width - 1))).min(width))
             }
-            Some(Pure::Bin(BinOp::IMul, a, b)) => (z(a) + z(b)).min(32),
+            Some(Pure::Bin(BinOp::IMul, a, b)) => (z(a) + z(b)).min(width),
             Some(Pure::Bin(BinOp::IAdd | BinOp::Or | BinOp::ISub, a, b)) => z(a).min(z(b)),
             Some(Pure::Bin(BinOp::And, a, b)) => z(a).max(z(b)),
             _ => 0,
+        }
+    }
+
+    /// How many low bits of `reg` may differ from 0: all above surely are 0.
+    fn used_bits(&self, reg: Reg) -> u32 {
+        let width = fold::bits(self.ty(reg));
+        if let Some(v) = self.value(reg) {
+            return 64 - v.leading_zeros();
+        }
+        match self.def(reg) {
+            Some(Pure::Un(UnOp::UConvert, x)) => fold::bits(self.ty(x)).min(width),
+            _ => width,
         }
     }
 }
@@ -196,11 +209,45 @@ impl Pool {
             let folded = fold::unary(op, self.ty(a), to, v)?;
             return Some(Simple::Reg(self.constant(to, folded)));
         }
+        if matches!(op, UnOp::SConvert | UnOp::UConvert) {
+            return self.simplify_resize(op, a, to);
+        }
         match (op, self.def(a)?) {
             (UnOp::Not, Pure::Un(UnOp::Not, x)) => Some(Simple::Reg(x)),
             (UnOp::FNeg, Pure::Un(UnOp::FNeg, x)) => Some(Simple::Reg(x)),
             (UnOp::INeg, Pure::Un(UnOp::INeg, x)) => Some(Simple::Reg(x)),
             (UnOp::Not, Pure::Bin(cmp, x, y)) => Some(Simple::Op(Pure::Bin(opposite(cmp)?, x, y))),
+            _ => None,
+        }
+    }
+
+    /// Integers to another width.
+    fn simplify_resize(&mut self, op: UnOp, a: Reg, to: Ty) -> Option<Simple> {
+        let (width, target) = (fold::bits(self.ty(a)), fold::bits(to));
+        if width == target {
+            return Some(Simple::Reg(a));
+        }
+        match self.def(a)? {
+            // Only bits of the first operand are left, or bits that it does
+            // not have and that are 0.
+            Pure::Un(inner @ (UnOp::UConvert | UnOp::SConvert), x) => {
+                let first = fold::bits(self.ty(x));
+                let op = match inner {
+                    _ if target <= width && target <= first => UnOp::UConvert,
+                    _ if target <= width => inner,
+                    UnOp::UConvert if first < width => UnOp::UConvert,
+                    _ if inner == op && first < width => op,
+                    _ => return None,
+                };
+                Some(self.simplify(Pure::Un(op, x), to))
+            }
+            // Both ways of cutting off agree, and the high part goes.
+            Pure::Bin(BinOp::Or, x, y) if target < width && self.low_zeros(y, 6) >= target => {
+                Some(self.simplify(Pure::Un(UnOp::UConvert, x), to))
+            }
+            _ if target < width && op == UnOp::SConvert => {
+                Some(Simple::Op(Pure::Un(UnOp::UConvert, a)))
+            }
             _ => None,
         }
     }
@@ -329,6 +376,20 @@ impl Pool {
                     Some(simple) => simple,
                     None => Simple::Op(Pure::Bin(BinOp::Shl, x, b)),
                 })
+            }
+            // The high part of two that were put side by side.
+            Pure::Bin(BinOp::Or, x, y)
+                if op == BinOp::ShrL
+                    && u64::from(self.used_bits(x)) <= c
+                    && c < u64::from(fold::bits(ty)) =>
+            {
+                match self.def(y)? {
+                    Pure::Bin(BinOp::Shl, high, n) if self.value(n) == Some(c) => {
+                        let fits = u64::from(self.used_bits(high)) + c <= u64::from(fold::bits(ty));
+                        fits.then_some(Simple::Reg(high))
+                    }
+                    _ => None,
+                }
             }
             // There and back: only the bits that were shifted out are lost.
             Pure::Bin(inner, x, y)

@@ -1,6 +1,7 @@
 //! SPIR-V types: kinds, sizes, layouts.
 
 use super::R;
+use super::layout::Tight;
 use super::module::Module;
 use super::words::Ins;
 use crate::ShaderError;
@@ -51,6 +52,8 @@ pub(super) struct TypeInfo {
     pub ty: Type,
     /// Scalars in it, saturating; 0 for what has none.
     pub scalars: u32,
+    /// Its place where we lay it out; `None` above 4 GiB.
+    pub tight: Option<Tight>,
     depth: u32,
 }
 
@@ -103,10 +106,19 @@ impl Module<'_> {
                 Type::Struct { members: ins.args.into() }
             }
             Op::TypePointer => {
-                let number = ins.arg(0)?;
-                let class = StorageClass::from_u32(number)
-                    .ok_or_else(|| ShaderError::unsupported(format!("storage class {number}")))?;
-                Type::Pointer { class, pointee: ins.arg(1)? }
+                Type::Pointer { class: storage_class(ins.arg(0)?)?, pointee: ins.arg(1)? }
+            }
+            // The pointer type itself comes later and takes this one's place.
+            Op::TypeForwardPointer => {
+                let class = storage_class(ins.arg(1)?)?;
+                if class != StorageClass::PhysicalStorageBuffer {
+                    return Err(ShaderError::unsupported("a forward pointer of this class"));
+                }
+                let ty = Type::Pointer { class, pointee: 0 };
+                let tight = self.place_tight(&ty);
+                let info = TypeInfo { ty, scalars: 1, tight, depth: 0 };
+                self.types.insert(ins.arg(0)?, info);
+                return Ok(());
             }
             Op::TypeFunction => Type::Function,
             Op::TypeImage => Type::Image(self.image_type(ins)?),
@@ -155,6 +167,11 @@ impl Module<'_> {
             Type::Void | Type::Sampler | Type::SampledImage | Type::Image(_) => (0, 0),
             Type::Function => (0, 0),
             Type::Bool | Type::Int { .. } | Type::Float { .. } => (1, 0),
+            // An address is a number; what it points at may point back.
+            Type::Pointer { class: StorageClass::PhysicalStorageBuffer, pointee } => {
+                inner(*pointee)?;
+                (1, 0)
+            }
             Type::Pointer { pointee, .. } => (0, inner(*pointee)?.depth),
             Type::Vector { elem, n } | Type::Matrix { column: elem, n } => {
                 let e = inner(*elem)?;
@@ -179,7 +196,8 @@ impl Module<'_> {
         if below >= MAX_DEPTH {
             return Err(ShaderError::limit(format!("types nest deeper than {MAX_DEPTH}")));
         }
-        Ok(TypeInfo { ty, scalars, depth: below + 1 })
+        let tight = self.place_tight(&ty);
+        Ok(TypeInfo { ty, scalars, tight, depth: below + 1 })
     }
 
     /// The type `id`.
@@ -208,13 +226,15 @@ impl Module<'_> {
         }
     }
 
-    /// The register type of scalar type `id`; refuses widths not supported yet.
+    /// The register type of scalar type `id`; a GPU address is a scalar too.
     pub fn scalar(&self, id: u32) -> R<Ty> {
         match *self.ty(id)? {
             Type::Bool => Ok(Ty::Bool),
+            Type::Int { bits: 8 } => Ok(Ty::B8),
+            Type::Int { bits: 16 } | Type::Float { bits: 16 } => Ok(Ty::B16),
             Type::Int { bits: 32 } | Type::Float { bits: 32 } => Ok(Ty::B32),
-            Type::Int { bits } => Err(ShaderError::unsupported(format!("{bits}-bit integers"))),
-            Type::Float { bits } => Err(ShaderError::unsupported(format!("{bits}-bit floats"))),
+            Type::Int { .. } | Type::Float { .. } => Ok(Ty::B64),
+            Type::Pointer { class: StorageClass::PhysicalStorageBuffer, .. } => Ok(Ty::B64),
             Type::Void
             | Type::Vector { .. }
             | Type::Matrix { .. }
@@ -265,6 +285,9 @@ impl Module<'_> {
     fn flatten_into(&self, id: u32, out: &mut Vec<Ty>) -> R<()> {
         match self.ty(id)? {
             Type::Bool | Type::Int { .. } | Type::Float { .. } => out.push(self.scalar(id)?),
+            Type::Pointer { class: StorageClass::PhysicalStorageBuffer, .. } => {
+                out.push(self.scalar(id)?);
+            }
             Type::Vector { elem, n } | Type::Matrix { column: elem, n } => {
                 let inner = self.flatten(*elem)?;
                 (0..*n).for_each(|_| out.extend_from_slice(&inner));
@@ -338,6 +361,17 @@ impl Module<'_> {
         let (elem, _) = self.components(id)?;
         Ok(matches!(self.ty(elem)?, Type::Float { .. }))
     }
+
+    /// True for the type of a GPU address.
+    pub fn is_address(&self, id: u32) -> bool {
+        let class = StorageClass::PhysicalStorageBuffer;
+        self.pointer(id).is_ok_and(|(c, _)| c == class)
+    }
+}
+
+fn storage_class(number: u32) -> R<StorageClass> {
+    let known = StorageClass::from_u32(number);
+    known.ok_or_else(|| ShaderError::unsupported(format!("storage class {number}")))
 }
 
 fn width(bits: u32, known: &[u32]) -> R<u32> {

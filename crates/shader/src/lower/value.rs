@@ -41,6 +41,8 @@ pub(super) enum Memory {
     Ordered,
     /// The global data share of our prelude.
     Gds,
+    /// Behind the GPU address in a register.
+    Global(Reg),
 }
 
 /// A byte offset in the making: the sum of `reg * scale` and `offset`.
@@ -98,7 +100,27 @@ pub(super) struct Pointer {
     pub volatile: bool,
 }
 
+impl Pointer {
+    /// What lies at a GPU address.
+    pub fn global(ty: u32, address: Reg) -> Self {
+        let root = Root::Memory {
+            memory: Memory::Global(address),
+            at: Sum::default(),
+            explicit: true,
+            matrix: None,
+            spread: 0,
+        };
+        Self { ty, root, coherent: false, volatile: false }
+    }
+}
+
 impl Lower<'_, '_> {
+    /// The GPU address that a pointer is, if it is one.
+    pub fn address_of(&mut self, p: &Pointer) -> Option<Reg> {
+        let Root::Memory { memory: Memory::Global(base), at, .. } = &p.root else { return None };
+        Some(self.global_address(*base, at, true))
+    }
+
     /// The value of `id`.
     pub fn value(&mut self, id: u32) -> R<Value> {
         if let Some(v) = self.frames.last().and_then(|f| f.values.get(&id)) {
@@ -139,6 +161,9 @@ impl Lower<'_, '_> {
     pub fn regs(&mut self, id: u32) -> R<Rc<[Reg]>> {
         match self.value(id)? {
             Value::Regs(regs) => Ok(regs),
+            Value::Pointer(p) if self.address_of(&p).is_some() => {
+                Ok(self.address_of(&p).into_iter().collect())
+            }
             Value::Pointer(_)
             | Value::Image(_)
             | Value::Sampler(_)
@@ -168,6 +193,10 @@ impl Lower<'_, '_> {
     pub fn pointer(&mut self, id: u32) -> R<Rc<Pointer>> {
         match self.value(id)? {
             Value::Pointer(p) => Ok(p),
+            Value::Regs(regs) if regs.len() == 1 && self.m.is_address(self.type_of(id)?) => {
+                let (_, ty) = self.m.pointer(self.type_of(id)?)?;
+                Ok(Rc::new(Pointer::global(ty, regs[0])))
+            }
             Value::Regs(_)
             | Value::Image(_)
             | Value::Sampler(_)

@@ -1,5 +1,6 @@
 //! Group operations on the lanes of a wave.
 
+use super::ops::Takes;
 use super::words::Ins;
 use super::{Lower, R};
 use crate::ShaderError;
@@ -137,9 +138,7 @@ impl Lower<'_, '_> {
     }
 
     fn lane_operand(&mut self, ins: &Ins<'_>) -> R<Reg> {
-        let lane = self.reg(ins.arg(2)?)?;
-        self.all_of(Ty::B32, &[lane])?;
-        Ok(lane)
+        self.index_word(ins.arg(2)?)
     }
 
     /// Moves every component of the value between lanes.
@@ -163,10 +162,9 @@ impl Lower<'_, '_> {
         let delta = self.lane_operand(ins)?;
         let own = self.b.builtin(Builtin::Lane);
         let size = match ins.args.get(3) {
-            Some(&id) => self.reg(id)?,
+            Some(&id) => self.index_word(id)?,
             None => self.b.builtin(Builtin::LaneCount),
         };
-        self.all_of(Ty::B32, &[size])?;
         let b = &mut self.b;
         let one = b.word(1);
         let low = b.bin(BinOp::ISub, size, one);
@@ -237,7 +235,14 @@ impl Lower<'_, '_> {
             let whole_wave = reach.cluster == 0 && reach.mask.is_none();
             let plain = whole_wave && reach.scan == Scan::Reduce;
             let value = match kind {
-                Kind::Number(op) if !truth => self.reduce_one(*op, reach, v),
+                Kind::Number(op) if !truth => {
+                    let floats = matches!(
+                        op,
+                        ReduceOp::FAdd | ReduceOp::FMul | ReduceOp::FMin | ReduceOp::FMax
+                    );
+                    self.one_type(if floats { Takes::Floats } else { Takes::Integers }, &[v])?;
+                    self.reduce_one(*op, reach, v)
+                }
                 Kind::Number(_) => return Err(ShaderError::invalid("a truth value as number")),
                 _ if !truth => return Err(ShaderError::invalid("a number as truth value")),
                 Kind::And if plain => self.wave(WaveOp::All, Ty::Bool, Some(v), None),
@@ -365,7 +370,7 @@ impl Lower<'_, '_> {
     /// forms the difference within the lane's own row or column.
     pub fn derivative(&mut self, ins: &Ins<'_>) -> R<()> {
         let values = self.regs(ins.arg(0)?)?;
-        self.all_of(Ty::B32, &values)?;
+        self.one_type(Takes::Floats, &values)?;
         let mut out = Vec::new();
         for &v in values.iter() {
             out.push(match ins.op {
@@ -388,14 +393,15 @@ impl Lower<'_, '_> {
 
     fn coarse(&mut self, v: Reg, lane: u32) -> Reg {
         let (far, near) = (self.b.word(lane), self.b.word(0));
-        let far = self.wave(WaveOp::QuadRead, Ty::B32, Some(v), Some(far));
-        let near = self.wave(WaveOp::QuadRead, Ty::B32, Some(v), Some(near));
+        let ty = self.b.pool.ty(v);
+        let far = self.wave(WaveOp::QuadRead, ty, Some(v), Some(far));
+        let near = self.wave(WaveOp::QuadRead, ty, Some(v), Some(near));
         self.b.bin(BinOp::FSub, far, near)
     }
 
     fn fine(&mut self, v: Reg, bit: u32) -> Reg {
         let op = if bit == 1 { WaveOp::QuadSwapX } else { WaveOp::QuadSwapY };
-        let other = self.wave(op, Ty::B32, Some(v), None);
+        let other = self.wave(op, self.b.pool.ty(v), Some(v), None);
         let lane = self.b.builtin(Builtin::Lane);
         let bit = self.b.word(bit);
         let masked = self.b.bin(BinOp::And, lane, bit);

@@ -4,15 +4,18 @@
 use super::super::builder::instruction;
 use super::super::pool::{Pool, Pure, Simple};
 use super::{jumps_to, leaves, sets};
-use crate::ir::{Addr, BinOp, Block, Inst, Label, Reg, RegKind, ResourceRef, Space, Stmt, UnOp};
+use crate::ir::{
+    Addr, BinOp, Block, Inst, Label, Reg, RegKind, ResourceRef, Space, Stmt, Ty, UnOp,
+};
 use std::collections::{BTreeSet, HashMap};
 
 /// A computation that gives the same result wherever it stands.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
-    Pure(Pure),
+    /// With the type of the result: a conversion has several.
+    Pure(Pure, Ty),
     /// Constant buffers do not change while a kernel runs.
-    Load(ResourceRef, Addr, usize),
+    Load(ResourceRef, Addr, Vec<Ty>),
     Size(ResourceRef),
 }
 
@@ -222,7 +225,7 @@ impl Values<'_> {
                 if let Space::Buffer(at) = space
                     && !order.volatile
                     && self.constant_buffers.get(at.resource.index()) == Some(&true)
-                    && self.seen(Key::Load(at, addr, dst.len()), &dst)
+                    && self.seen(Key::Load(at, addr, self.types(&dst)), &dst)
                 {
                     return None;
                 }
@@ -258,6 +261,10 @@ impl Values<'_> {
         }
     }
 
+    fn types(&self, regs: &[Reg]) -> Vec<Ty> {
+        regs.iter().map(|&r| self.pool.ty(r)).collect()
+    }
+
     /// True if the results exist already; else notes where they are.
     fn seen(&mut self, key: Key, dst: &[Reg]) -> bool {
         if let Some(old) = self.table.get(&key) {
@@ -281,7 +288,7 @@ impl Values<'_> {
             }
             Simple::Op(pure) => pure,
         };
-        if self.seen(Key::Pure(pure), &[dst]) {
+        if self.seen(Key::Pure(pure, to), &[dst]) {
             return None;
         }
         self.pool.set_def(dst, pure);
