@@ -183,6 +183,10 @@ pub struct Profile {
     pub caches: CacheSwitches,
     /// Rules of order and of boundaries that no source settles.
     pub order: OrderSwitches,
+    /// How many end-of-pipe events a call of the API that writes a value sends:
+    /// one event of GFX7 or GFX8 can write its value before its own cache actions
+    /// are complete, so drivers send two (`hardware/pm4.md` 4.2). 1 sends one.
+    pub end_of_pipe_events: Marked<u32>,
 }
 
 impl Profile {
@@ -236,6 +240,7 @@ impl Profile {
             row("global data share", self.gds_bytes, " B"),
             row("waves per CU", self.waves_per_cu, ""),
             row("alignment of 64-bit writes", self.write64_alignment, " B"),
+            row("end-of-pipe events per value", self.end_of_pipe_events, ""),
         ];
         rows.extend(self.caches.rows());
         rows.extend(self.order.rows());
@@ -269,6 +274,7 @@ const XBOX_ONE: Profile = Profile {
     write64_alignment: confirmed(32),
     caches: CacheSwitches::before_gfx10(Generation::Gfx7),
     order: OrderSwitches::BEFORE_GFX10,
+    end_of_pipe_events: assumed(2),
 };
 
 const XBOX_ONE_S: Profile = Profile {
@@ -321,6 +327,7 @@ const SERIES_S: Profile = Profile {
     write64_alignment: assumed(8),
     caches: CacheSwitches::GFX10,
     order: OrderSwitches::GFX10,
+    end_of_pipe_events: derived(1),
 };
 
 const SERIES_X: Profile = Profile {

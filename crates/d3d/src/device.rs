@@ -1,6 +1,7 @@
 //! The device: memory, pipelines, queues, submits and runs.
 
 use crate::error::{CallError, Error};
+use crate::face::Face;
 use crate::hardware::Hardware;
 use crate::list::{CommandList, ListKind};
 use crate::names::Placed;
@@ -312,8 +313,33 @@ impl Device {
 
     /// An empty list.
     pub fn create_command_list(&mut self, name: &str, kind: ListKind) -> CommandList {
+        self.list(name, kind, Face::D3D12X)
+    }
+
+    /// A context of the D3D11.X face: `ID3D11DeviceContextX` for graphics,
+    /// `ID3D11ComputeContextX` for compute. Its calls are kept as a list that is
+    /// executed as lists of D3D12.X are.
+    ///
+    /// # Errors
+    /// On a Series profile, which has no such face, and for DMA.
+    pub fn create_context_x(&mut self, name: &str, kind: ListKind) -> Result<CommandList, Error> {
+        let call = match kind {
+            ListKind::Graphics => "GetImmediateContextX",
+            ListKind::Compute => "CreateComputeContextX",
+            ListKind::Dma => {
+                let message = "contexts of D3D11.X here are graphics or compute; record copies \
+                               for a DMA engine in a D3D12.X list";
+                let (rule, call) = (&rules::LIST_KIND, "CreateDmaEngineContext");
+                return Err(call_error(rule, call, "", "", message.into()));
+            }
+        };
+        check_d3d11_face(&self.profile, call)?;
+        Ok(self.list(name, kind, Face::D3D11X))
+    }
+
+    fn list(&mut self, name: &str, kind: ListKind, face: Face) -> CommandList {
         self.next_list += 1;
-        CommandList::new(self.next_list, name, kind, self.profile.clone(), self.tag)
+        CommandList::new(self.next_list, name, (kind, face), self.profile.clone(), self.tag)
     }
 
     /// Opens a hardware queue; opened before, the same one.

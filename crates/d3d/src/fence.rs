@@ -56,7 +56,7 @@ impl Device {
         self.mine(queue.device, call, queue.name())?;
         self.mine(fence.device, call, fence.name())?;
         let kind = queue.list_kind();
-        let mut encoder = Encoder::new(self.profile.generation.value, kind.ring());
+        let mut encoder = Encoder::new(&self.profile, kind.ring());
         if kind == ListKind::Dma {
             encoder.bottom_write(fence.address, Stamp::Value64(value), Caches::default(), true);
         } else {
@@ -76,9 +76,15 @@ impl Device {
         self.mine(queue.device, "Wait", queue.name())?;
         self.mine(fence.device, "Wait", fence.name())?;
         let kind = queue.list_kind();
-        let mut encoder = Encoder::new(self.profile.generation.value, kind.ring());
+        let mut encoder = Encoder::new(&self.profile, kind.ring());
         let function = D3D12_COMPARISON_FUNC::GREATER_EQUAL.packet_code().unwrap_or_default();
-        encoder.wait(&WaitArgs { address: fence.address, function, reference: value, wide: true });
+        encoder.wait(&WaitArgs {
+            address: fence.address,
+            function,
+            reference: value,
+            mask: u64::MAX,
+            wide: true,
+        });
         let text = format!("queue \"{}\" Wait(\"{}\", {value})", queue.name(), fence.name());
         self.submit_own(queue, &encoder, "Wait", text)
     }

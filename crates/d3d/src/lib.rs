@@ -1,5 +1,6 @@
-//! The Direct3D 12 for Xbox face: command lists, what is wrong with them, and the
-//! device that runs them.
+//! The faces of Direct3D for Xbox: command lists, what is wrong with them, and the
+//! device that runs them. D3D12.X is there on every console, D3D11.X on the Xbox
+//! One family.
 //!
 //! Rules this crate keeps:
 //! - Calls, enumerations and constants have their Direct3D names; methods are the
@@ -19,6 +20,7 @@ mod device;
 mod encode;
 pub mod enums;
 mod error;
+mod face;
 mod fence;
 mod hardware;
 mod list;
@@ -34,6 +36,7 @@ mod view;
 pub use binding::{Bindings, MAX_ROOT_CONSTANTS};
 pub use device::{AllocationDesc, Device, DeviceBuilder, Limits, RunMode, check_d3d11_face};
 pub use error::{CallError, CallErrors, Error};
+pub use face::{Face, Undrawn};
 pub use list::{
     Barrier, Call, CommandList, CommandSignature, CountBuffer, ListKind, TextureLocation,
 };

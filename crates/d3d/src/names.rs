@@ -73,8 +73,8 @@ fn markers(calls: &[Call], index: u32) -> Vec<String> {
     let mut open = Vec::new();
     for call in calls.iter().take_while(|c| c.index < index) {
         match call.name {
-            "BeginEvent" => open.push(call.arguments.to_string()),
-            "EndEvent" => {
+            "BeginEvent" | "PIXBeginEvent" => open.push(call.arguments.to_string()),
+            "EndEvent" | "PIXEndEvent" => {
                 open.pop();
             }
             _ => {}

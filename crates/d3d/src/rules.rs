@@ -29,6 +29,8 @@ rules! {
     1007 ADDRESS_RANGE "address-range": "An address must not be 0 and must fit the GPU's address space: 40 bits on the Xbox One family, 48 on Series.", "hardware/pm4.md 1.4 and 2.2";
     1008 RAW_PACKETS "raw-packets": "InsertPacketsX takes whole packets of the profile's generation and the list's kind.", "hardware/pm4.md 1";
 
+    1009 FACE_CALL "face-call": "A call must exist on the face that its list is recorded with.", "design 4.3 and 4.4";
+
     // Values written.
     1010 WRITE32_ALIGNMENT "write32-alignment": "Destination of a 32-bit write must be 4-byte aligned.", "seed 002, Destination";
     1011 WRITE32_FLUSH "write32-flush": "Flush of Write32BitValueBottomOfPipeX takes only BOP_TEXTURE_L1_INVALIDATE, L1_VOLATILE, L2_INVALIDATE, L2_VOLATILE and L2_WRITEBACK.", "seed 002, Flush";
@@ -45,6 +47,8 @@ rules! {
     // Waits.
     1020 WAIT_NEVER "wait-never": "A wait cannot compare with NEVER: it would never end, and the packet has no code for it.", "hardware/pm4.md 5";
     1021 WAIT_ALIGNMENT "wait-alignment": "A wait polls at a 4-byte (64-bit: 8-byte) aligned address.", "hardware/pm4.md 5";
+    1022 FLUSH_RANGE_ZERO "flush-range-zero": "FlushGpuCacheRange must not be given base 0 and size 0 together: the depth block can hang. Everything is base 0 and D3D11_FLUSH_GPU_CACHE_RANGE_ALL.", "seed 000, Remarks";
+    1023 WAIT_MASK "wait-mask": "A masked wait must be able to end: the masked value has no bits outside the mask.", "hardware/pm4.md 5";
     1025 EOS_AFTER_COPY "eos-after-copy": "On Xbox One and One S, end-of-shader writes on the graphics queue do not go with CP DMA into L2, which the list's copies and fills use.", "hardware/pm4.md 1.4 DMA_DATA; hardware/caches.md 2";
 
     // Flushes.
@@ -55,6 +59,9 @@ rules! {
     1034 FLUSH_RANGE_L2 "flush-range-l2": "L2 flushes do not honour the range: the whole cache is flushed.", "seed 000, Remarks";
     1035 VOLATILE_NOTHING "volatile-nothing": "Nothing is marked volatile on the Xbox One family: flags that act on volatile lines do nothing there.", "seed 000, TEXTURE_L2_VOLATILE";
     1036 FLUSH_EMPTY_RANGE "flush-empty-range": "A range of no bytes with a base other than 0 matches nothing.", "hardware/pm4.md 2.2";
+    1037 FLUSH_ENSURE_DB "flush-ensure-db": "ENSURE_DB_COHERENCY is for FlushGpuCacheRange only, not for the flushes of a compute context.", "seed 000, ENSURE_DB_COHERENCY";
+    1038 FLUSH_RESERVED "flush-reserved": "ENSURE_BASE_0 to 3_COHERENCY are reserved: they do nothing and must not be used.", "seed 000, ENSURE_BASE_0_COHERENCY";
+    1039 FLUSH_CB_SUBSET "flush-cb-subset": "ENSURE_CB0 to CB7_COHERENCY are to be set all eight together.", "seed 000, ENSURE_CB0_COHERENCY";
 
     // Dispatches.
     1040 DISPATCH_OUT_OF_ORDER "dispatch-out-of-order": "ENABLE_OUT_OF_ORDER is for asynchronous (compute) queues only.", "seed 003, ENABLE_OUT_OF_ORDER";
@@ -85,6 +92,7 @@ rules! {
     1062 COPY_SHAPE "copy-shape": "CopyResource and CopyTextureRegion need the same format, and CopyResource the same size.", "Direct3D 12, CopyResource";
     1063 FILL_ALIGNMENT "fill-alignment": "A fill starts at and covers a multiple of its pattern's size.", "hardware/pm4.md 1.4 DMA_DATA";
     1064 COPY_EMPTY "copy-empty": "A copy or fill of 0 bytes does nothing.", "Direct3D 12, CopyBufferRegion";
+    1066 UNDRAWN "undrawn": "This version runs compute and copies: draws, clears and decompression of targets are refused.", "design 4.3";
 
     // Barriers.
     1070 BARRIER_SAME "barrier-same": "A transition must go to another state.", "Direct3D 12, D3D12_RESOURCE_TRANSITION_BARRIER";

@@ -2,6 +2,8 @@
 //! must say nothing. The list of rules is checked for completeness.
 
 mod common;
+#[path = "rules/context.rs"]
+mod context;
 
 use common::{Builder, fixed, lane_count_kernel, model, ordered_kernel, store_kernel};
 use std::sync::Arc;
@@ -147,6 +149,17 @@ fn structured(stride: u32) -> Vec<&'static str> {
         let kind = ResourceKind::StructuredBuffer { stride: 16 };
         let p = bench.pipeline(resource_kernel(ResourceClass::Srv, kind));
         l.set_pipeline_state(&p).set_srv(3, 0, bench.a.structured_view(stride)).dispatch(1, 1, 1);
+    })
+}
+
+fn counted(counter: bool) -> Vec<&'static str> {
+    list(SeriesX, Compute, |bench, l| {
+        let p = bench.pipeline(resource_kernel(ResourceClass::Uav, ResourceKind::Counter));
+        let view = match counter {
+            true => bench.a.counted_view(16, &bench.b, 0).unwrap(),
+            false => bench.a.structured_view(16),
+        };
+        l.set_pipeline_state(&p).set_uav(3, 0, view).dispatch(1, 1, 1);
     })
 }
 
@@ -570,6 +583,7 @@ static CASES: &[Case] = &[
         },
     ),
     case(&rules::INDIRECT_ALIGNMENT, || indirect(2, 12, 1, false), || indirect(4, 12, 1, false)),
+    case(&rules::UAV_COUNTER, || counted(false), || counted(true)),
     case(
         &rules::COPY_RANGE,
         || {
@@ -703,7 +717,7 @@ static CASES: &[Case] = &[
 #[test]
 fn every_rule_is_named_where_it_is_broken_and_silent_beside_it() {
     let mut wrong = Vec::new();
-    for case in CASES {
+    for case in CASES.iter().chain(context::CASES) {
         let name = case.rule.name;
         let bad = (case.bad)();
         if bad != [name] {
@@ -719,7 +733,9 @@ fn every_rule_is_named_where_it_is_broken_and_silent_beside_it() {
 
 #[test]
 fn the_table_has_every_rule_once() {
-    let tested: Vec<_> = CASES.iter().map(|c| c.rule.number).collect();
+    let cases = CASES.iter().chain(context::CASES);
+    let mut tested: Vec<_> = cases.map(|c| c.rule.number).collect();
+    tested.sort_unstable();
     let listed: Vec<_> = rules::ALL.iter().map(|r| r.number).collect();
     assert_eq!(tested, listed);
 }

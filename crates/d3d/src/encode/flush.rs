@@ -28,6 +28,8 @@ impl Caches {
 pub(crate) struct Sync {
     /// Everything of the queue done, and the PFP held.
     pub(crate) idle: bool,
+    /// The ME waits for an end-of-pipe event even if it flushes nothing.
+    pub(crate) held: bool,
     /// Vertex-stage shaders done.
     pub(crate) vs: bool,
     /// Pixel shaders done.
@@ -58,7 +60,8 @@ impl Encoder {
     /// Emits what `sync` asks for and nothing else.
     pub(crate) fn sync(&mut self, sync: &Sync) {
         self.waits(sync);
-        if sync.bottom.any() || sync.color_data || sync.depth_data {
+        let back_ends = sync.color_data || sync.color_meta || sync.depth_data || sync.depth_meta;
+        if sync.held || sync.bottom.any() || back_ends {
             self.release_and_wait(sync);
         }
         self.top(sync);
@@ -158,7 +161,9 @@ impl Encoder {
     ) {
         match self.generation {
             Generation::Gfx7 | Generation::Gfx8 => {
-                self.end_of_pipe_gfx7(event, caches, data_sel::NONE, false, target, 0);
+                if self.twice {
+                    self.end_of_pipe_gfx7(event, caches, data_sel::NONE, false, target, 0);
+                }
                 self.end_of_pipe_gfx7(event, caches, data, confirm, target, value);
             }
             Generation::Gfx10_3 => {
@@ -241,54 +246,57 @@ impl Encoder {
     }
 
     fn acquire(&mut self, caches: Caches, range: Option<GpuRange>) {
-        let (base, size) = match range {
-            None => (0, EVERYTHING),
-            Some(range) => {
-                let base = range.start.0 & !0xFF;
-                (base, (range.end() - base).next_multiple_of(256).min(EVERYTHING))
-            }
-        };
-        if self.gfx10() {
-            let mut fields = vec![
-                (Field::CoherSize, size),
-                (Field::CoherBase, base),
-                (Field::PollInterval, POLL_INTERVAL),
-                (Field::Gcr, u64::from(acquire_gcr(caches))),
-            ];
-            if self.ring == Ring::Graphics {
-                fields.push((Field::Engine, u64::from(sel::acquire_engine::ME)));
-            }
-            self.packet(Kind::AcquireMem, &fields);
+        if !self.gfx10() {
+            self.acquire_bits(coher_bits(caches), false, range);
             return;
         }
-        // GFX8 cannot invalidate L1 and only write L2 back in one packet
-        // (`hardware/caches.md` 1.6).
-        if self.gfx8() && caches.l2_writeback && !caches.l2 && caches.l1 {
-            let writeback = Caches { l2_writeback: true, ..Caches::default() };
-            self.acquire_gfx7(coher_bits(writeback, true), base, size);
-            let rest = Caches { l2_writeback: false, ..caches };
-            self.acquire_gfx7(coher_bits(rest, true), base, size);
-        } else {
-            let bits = coher_bits(caches, self.gfx8());
-            self.acquire_gfx7(bits, base, size);
+        let (base, size) = coher_range(range);
+        let mut fields = vec![
+            (Field::CoherSize, size),
+            (Field::CoherBase, base),
+            (Field::PollInterval, POLL_INTERVAL),
+            (Field::Gcr, u64::from(acquire_gcr(caches))),
+        ];
+        if self.ring == Ring::Graphics {
+            fields.push((Field::Engine, u64::from(sel::acquire_engine::ME)));
         }
+        self.packet(Kind::AcquireMem, &fields);
     }
 
-    fn acquire_gfx7(&mut self, bits: u32, base: u64, size: u64) {
+    /// An acquire of GFX7 or GFX8: CP_COHER_CNTL as GFX7 spells it, run by the
+    /// prefetch parser or by the ME. Nothing is sent for no bits.
+    pub(crate) fn acquire_bits(&mut self, bits: u32, pfp: bool, range: Option<GpuRange>) {
+        let (base, size) = coher_range(range);
         let kind = match self.ring {
             Ring::Graphics => Kind::SurfaceSync,
             Ring::Compute | Ring::Sdma => Kind::AcquireMem,
         };
-        self.packet(
-            kind,
-            &[
-                (Field::Coher, u64::from(bits)),
-                (Field::Engine, u64::from(sel::acquire_engine::ME)),
-                (Field::CoherSize, size),
-                (Field::CoherBase, base),
-                (Field::PollInterval, POLL_INTERVAL),
-            ],
-        );
+        let engine = if pfp { sel::acquire_engine::PFP } else { sel::acquire_engine::ME };
+        for bits in coher_packets(bits, self.gfx8()).into_iter().filter(|&bits| bits != 0) {
+            self.packet(
+                kind,
+                &[
+                    (Field::Coher, u64::from(bits)),
+                    (Field::Engine, u64::from(engine)),
+                    (Field::CoherSize, size),
+                    (Field::CoherBase, base),
+                    (Field::PollInterval, POLL_INTERVAL),
+                ],
+            );
+        }
+    }
+
+    /// Cache actions at the end of the pipe that nobody waits for: an event
+    /// without a value. GFX7 and GFX8.
+    pub(crate) fn release_caches(&mut self, caches: Caches) {
+        let nowhere = Target::At(GpuAddress(0));
+        let event = events::BOTTOM_OF_PIPE_TS;
+        self.end_of_pipe_gfx7(event, caches, data_sel::NONE, false, nowhere, 0);
+    }
+
+    /// An event of the pipeline by itself.
+    pub(crate) fn pipelined_event(&mut self, event: u8) {
+        self.event(event, events::index_of(event));
     }
 }
 
@@ -315,19 +323,47 @@ fn confirmation(confirm: bool) -> u8 {
     if confirm { int_sel::WRITE_AFTER_CONFIRM } else { int_sel::NONE }
 }
 
-/// CP_COHER_CNTL of an acquire.
-fn coher_bits(caches: Caches, gfx8: bool) -> u32 {
+/// Base and size of an acquire: rounded out to 256 bytes.
+fn coher_range(range: Option<GpuRange>) -> (u64, u64) {
+    match range {
+        None => (0, EVERYTHING),
+        Some(range) => {
+            let base = range.start.0 & !0xFF;
+            (base, (range.end() - base).next_multiple_of(256).min(EVERYTHING))
+        }
+    }
+}
+
+/// CP_COHER_CNTL of an acquire, as GFX7 spells it.
+fn coher_bits(caches: Caches) -> u32 {
     let bit = |on: bool, bit: u32| if on { bit } else { 0 };
-    let writeback_alone = caches.l2_writeback && !caches.l2;
     bit(caches.l1, coher::TCL1_ACTION_ENA)
         | bit(caches.l1_volatile, coher::TCL1_VOL_ACTION_ENA)
         | bit(caches.l2, coher::TC_ACTION_ENA)
-        | bit(caches.l2_writeback || caches.l2 && gfx8, coher::TC_WB_ACTION_ENA)
-        | bit(writeback_alone && gfx8, coher::TC_NC_ACTION_ENA)
-        | bit(caches.l2_volatile && !gfx8, coher::TC_VOL_ACTION_ENA)
+        | bit(caches.l2_writeback, coher::TC_WB_ACTION_ENA)
+        | bit(caches.l2_volatile, coher::TC_VOL_ACTION_ENA)
         | bit(caches.k, coher::SH_KCACHE_ACTION_ENA)
         | bit(caches.k_volatile, coher::SH_KCACHE_VOL_ACTION_ENA)
         | bit(caches.i, coher::SH_ICACHE_ACTION_ENA)
+}
+
+/// The packets that GFX7's bits take. On GFX8 there is no bit for volatile L2
+/// lines, an L2 invalidate needs the write-back bit beside it, a write-back alone
+/// its own bit, and that does not go with an L1 invalidate in one packet
+/// (`hardware/pm4.md` 2.1, `hardware/caches.md` 1.6).
+fn coher_packets(bits: u32, gfx8: bool) -> [u32; 2] {
+    if !gfx8 {
+        return [bits, 0];
+    }
+    let bits = bits & !coher::TC_VOL_ACTION_ENA;
+    if bits & coher::TC_ACTION_ENA != 0 {
+        return [bits | coher::TC_WB_ACTION_ENA, 0];
+    }
+    if bits & coher::TC_WB_ACTION_ENA == 0 {
+        return [bits, 0];
+    }
+    let l1 = bits & (coher::TCL1_ACTION_ENA | coher::TCL1_VOL_ACTION_ENA);
+    [(bits | coher::TC_NC_ACTION_ENA) & !l1, l1]
 }
 
 /// GCR_CNTL of an acquire (`hardware/pm4.md` 2.4).
@@ -339,7 +375,8 @@ fn acquire_gcr(caches: Caches) -> u32 {
         | bit(caches.l2_writeback, gcr::GL2_WB)
         | bit(l2_volatile_only, gcr::GL2_INV | gcr::GL2_WB | 1 << gcr::GL2_RANGE_SHIFT)
         | bit(caches.k || caches.k_volatile, gcr::GLK_INV | gcr::GL1_INV)
-        | bit(caches.i, 1 << gcr::GLI_INV_SHIFT)
+        // The instruction cache fills through GL1 as the scalar cache does.
+        | bit(caches.i, 1 << gcr::GLI_INV_SHIFT | gcr::GL1_INV)
 }
 
 /// The GCR field of a release, which has its own layout (4.4).

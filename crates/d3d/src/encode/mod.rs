@@ -14,7 +14,7 @@ pub(crate) use dispatch::DispatchArgs;
 pub(crate) use flush::{Caches, Sync};
 pub(crate) use value::{Stamp, WaitArgs};
 
-use wavefence_base::{Generation, GpuAddress};
+use wavefence_base::{Generation, GpuAddress, Profile};
 use wavefence_pm4::{Field, Kind, Packet, Ring, marker::Marker};
 
 /// Bytes that a list's tables and scratch words are aligned to.
@@ -49,6 +49,8 @@ struct Patch {
 pub(crate) struct Encoder {
     generation: Generation,
     ring: Ring,
+    /// Profile switch: an end-of-pipe value takes two events.
+    twice: bool,
     words: Vec<u32>,
     tables: Vec<u8>,
     scratch: u32,
@@ -79,10 +81,11 @@ pub(crate) struct Layout {
 }
 
 impl Encoder {
-    pub(crate) fn new(generation: Generation, ring: Ring) -> Self {
+    pub(crate) fn new(profile: &Profile, ring: Ring) -> Self {
         Self {
-            generation,
+            generation: profile.generation.value,
             ring,
+            twice: profile.end_of_pipe_events.value > 1,
             words: Vec::new(),
             tables: Vec::new(),
             scratch: 0,

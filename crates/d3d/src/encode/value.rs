@@ -26,6 +26,8 @@ pub(crate) struct WaitArgs {
     /// FUNCTION code.
     pub(crate) function: u32,
     pub(crate) reference: u64,
+    /// Bits that are compared; the low 32 where 32 are read.
+    pub(crate) mask: u64,
     /// True for 64 bits.
     pub(crate) wide: bool,
 }
@@ -181,7 +183,7 @@ impl Encoder {
 
     /// A wait of the ME (MEC, DMA engine) on memory. The PFP runs on.
     pub(crate) fn wait(&mut self, wait: &WaitArgs) {
-        let mask = if wait.wide { u64::MAX } else { u64::from(u32::MAX) };
+        let mask = if wait.wide { wait.mask } else { wait.mask & u64::from(u32::MAX) };
         let mut fields = vec![
             (Field::Function, u64::from(wait.function)),
             (Field::Addr, wait.address.0),

@@ -60,6 +60,27 @@ flag_set! {
     }
 }
 
+impl D3D11_FLUSH {
+    /// The eight waits for rendering to colour targets.
+    pub const ENSURE_CB: Self = Self::from_bits_retain(0x3FC0);
+
+    /// The four flags that do nothing and must not be used.
+    pub const RESERVED: Self = Self::ENSURE_BASE_0_COHERENCY
+        .union(Self::ENSURE_BASE_1_COHERENCY)
+        .union(Self::ENSURE_BASE_2_COHERENCY)
+        .union(Self::ENSURE_BASE_3_COHERENCY);
+
+    /// Flags that act on lines marked volatile only.
+    pub const VOLATILE: Self = Self::TEXTURE_L2_VOLATILE.union(Self::KCACHE_VOLATILE_INVALIDATE);
+
+    /// What a compute queue has no part for: waits for rendering, colour and depth
+    /// caches.
+    pub const RENDER_BACKEND: Self = Self::ENSURE_CB
+        .union(Self::ENSURE_DB_COHERENCY)
+        .union(Self::COLOR_BLOCK_INVALIDATE)
+        .union(Self::DEPTH_BLOCK_INVALIDATE);
+}
+
 /// The size that means "everything" with base 0 (seed 000).
 pub const D3D11_FLUSH_GPU_CACHE_RANGE_ALL: u64 = 0xFF_FFFF_FF00;
 
@@ -74,5 +95,7 @@ mod tests {
             D3D11_FLUSH_TEXTURE_L1_INVALIDATE | D3D11_FLUSH_TEXTURE_L2_INVALIDATE
         );
         assert_eq!(D3D11_FLUSH_DEFAULT_PFP, D3D11_FLUSH_DEFAULT | D3D11_FLUSH_ENGINE_PFP);
+        let cb = D3D11_FLUSH::NAMES.iter().filter(|(n, _)| n.contains("_ENSURE_CB"));
+        assert_eq!(cb.map(|(_, v)| v).sum::<u32>(), D3D11_FLUSH::ENSURE_CB.bits());
     }
 }

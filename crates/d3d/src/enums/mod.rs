@@ -9,12 +9,14 @@ mod d3d12;
 mod dispatch;
 mod flush;
 mod flush11;
+mod pipe11;
 mod state;
 
 pub use d3d12::*;
 pub use dispatch::*;
 pub use flush::*;
 pub use flush11::*;
+pub use pipe11::*;
 pub use state::*;
 
 /// A flag or value name that no entry of its list has.

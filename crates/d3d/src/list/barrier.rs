@@ -282,6 +282,7 @@ fn merge(into: &mut Sync, other: &Sync) {
         i: a.i | b.i,
     };
     *into = Sync {
+        held: into.held | other.held,
         idle: into.idle | other.idle,
         vs: into.vs | other.vs,
         ps: into.ps | other.ps,

@@ -3,6 +3,7 @@
 use super::{Checks, CommandList, ListKind};
 use crate::encode::DispatchArgs;
 use crate::enums::D3D12XBOX_DISPATCH_FLAGS;
+use crate::face::Face;
 use crate::resource::Buffer;
 use crate::rules;
 use wavefence_base::WaveSize;
@@ -46,7 +47,8 @@ impl CommandList {
     /// plain Direct3D knows none; a shader with `[WaveSize(32)]` runs so.
     pub fn dispatch(&mut self, x: u32, y: u32, z: u32) -> &mut Self {
         let Some(mut c) = self.begin("Dispatch") else { return self };
-        let mut flags = D3D12XBOX_DISPATCH_FLAGS::FORCE_START_AT_000;
+        let forced = D3D12XBOX_DISPATCH_FLAGS::FORCE_START_AT_000;
+        let mut flags = self.state.flags.unwrap_or(forced);
         let fixed32 = |k: &Kernel| k.wave == WaveRule::Fixed(WaveSize::W32);
         if self.profile.has_wave32()
             && self.state.pipeline.as_ref().is_some_and(|p| fixed32(&p.kernel))
@@ -94,10 +96,23 @@ impl CommandList {
         argument_offset: u64,
         count: Option<CountBuffer<'_>>,
     ) -> &mut Self {
-        let Some(mut c) = self.begin("ExecuteIndirect") else { return self };
+        let Some(c) = self.begin("ExecuteIndirect") else { return self };
+        self.indirect(c, signature, max_command_count, arguments, argument_offset, count)
+    }
+
+    fn indirect(
+        &mut self,
+        mut c: Checks,
+        signature: CommandSignature,
+        max_command_count: u32,
+        arguments: &Buffer,
+        argument_offset: u64,
+        count: Option<CountBuffer<'_>>,
+    ) -> &mut Self {
         let stride = u64::from(signature.byte_stride);
         self.judge_indirect(&mut c, stride, max_command_count, arguments, argument_offset, count);
-        let flags = D3D12XBOX_DISPATCH_FLAGS::FORCE_START_AT_000;
+        let forced = D3D12XBOX_DISPATCH_FLAGS::FORCE_START_AT_000;
+        let flags = self.state.flags.unwrap_or(forced);
         self.judge_state(&mut c, flags, false);
         let first = arguments.address().offset(argument_offset);
         if !self.finish(c, String::new) {
@@ -121,9 +136,11 @@ impl CommandList {
         self
     }
 
-    /// One dispatch whose counts lie at `address`.
+    /// One dispatch whose counts lie at byte `offset` of `arguments`. (D3D12.X has
+    /// it as `ExecuteIndirect` with one command.)
     pub fn dispatch_indirect(&mut self, arguments: &Buffer, offset: u64) -> &mut Self {
-        self.execute_indirect(CommandSignature::default(), 1, arguments, offset, None)
+        let Some(c) = self.begin("DispatchIndirect") else { return self };
+        self.indirect(c, CommandSignature::default(), 1, arguments, offset, None)
     }
 
     fn launch(
@@ -150,14 +167,21 @@ impl CommandList {
             return self.not_on_dma(c);
         }
         let Some(pipeline) = &self.state.pipeline else {
-            let message = "no pipeline is set; call SetPipelineState first";
+            let message = match self.face {
+                Face::D3D12X => "no pipeline is set; call SetPipelineState first",
+                Face::D3D11X => "no shader is set; call CSSetShader first",
+            };
             return c.error(&rules::DISPATCH_PIPELINE, "", "", message);
         };
         let kernel = pipeline.kernel.clone();
         let name = pipeline.name.clone();
         if kernel.uses.ordered_append && !flags.contains(F::ENABLE_ORDERED_APPEND) {
             let message = format!(
-                "shader \"{name}\" has ordered operations; set ENABLE_ORDERED_APPEND in DispatchX"
+                "shader \"{name}\" has ordered operations; set ENABLE_ORDERED_APPEND in {}",
+                match self.face {
+                    Face::D3D12X => "DispatchX",
+                    Face::D3D11X => "SetDispatchFlags",
+                }
             );
             c.error(&rules::DISPATCH_ORDERED_FLAG, "Flags", flags, message);
         }
@@ -262,7 +286,7 @@ impl CommandList {
         }
     }
 
-    fn judge_flags(&self, c: &mut Checks, flags: D3D12XBOX_DISPATCH_FLAGS) {
+    pub(super) fn judge_flags(&self, c: &mut Checks, flags: D3D12XBOX_DISPATCH_FLAGS) {
         use D3D12XBOX_DISPATCH_FLAGS as F;
         if flags.unknown() != 0 {
             let message = "has bits that no flag names; leave them out";

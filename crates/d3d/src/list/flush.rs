@@ -98,6 +98,7 @@ pub(crate) fn flush_sync(flags: D3D12XBOX_FLUSH, kind: ListKind, range: Option<G
     let graphics = kind == ListKind::Graphics;
     Sync {
         idle: flags.contains(F::IDLE),
+        held: false,
         vs: graphics && flags.contains(F::BOP_VS_PARTIAL),
         ps: graphics && flags.contains(F::BOP_PS_PARTIAL),
         cs: flags.contains(F::BOP_CS_PARTIAL),

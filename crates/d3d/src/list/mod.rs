@@ -5,6 +5,7 @@
 //! so that call number n is the n-th call that was made.
 
 mod barrier;
+mod context;
 mod copy;
 mod dispatch;
 mod flush;
@@ -19,7 +20,9 @@ pub(crate) use flush::flush_sync;
 
 use crate::binding::Bindings;
 use crate::encode::{Encoder, Own};
+use crate::enums::D3D12XBOX_DISPATCH_FLAGS;
 use crate::error::{CallError, CallErrors, advice, place};
+use crate::face::{Face, d3d11_call};
 use crate::pipeline::Pipeline;
 use crate::resource::DeviceTag;
 use crate::rules;
@@ -85,6 +88,7 @@ pub struct CommandList {
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,
     pub(crate) kind: ListKind,
+    face: Face,
     pub(crate) device: DeviceTag,
     pub(crate) encoder: Encoder,
     pub(crate) calls: Vec<Call>,
@@ -108,6 +112,8 @@ struct State {
     pipeline: Option<Pipeline>,
     bindings: Bindings,
     start: [u32; 3],
+    /// Of `SetDispatchFlags`, once it was called.
+    flags: Option<D3D12XBOX_DISPATCH_FLAGS>,
     program_dirty: bool,
     bindings_dirty: bool,
     start_dirty: bool,
@@ -184,15 +190,16 @@ impl CommandList {
     pub(crate) fn new(
         id: u64,
         name: &str,
-        kind: ListKind,
+        (kind, face): (ListKind, Face),
         profile: Arc<Profile>,
         device: DeviceTag,
     ) -> Self {
-        let encoder = Encoder::new(profile.generation.value, kind.ring());
+        let encoder = Encoder::new(&profile, kind.ring());
         Self {
             id,
             name: name.into(),
             kind,
+            face,
             device,
             encoder,
             calls: Vec::new(),
@@ -216,6 +223,11 @@ impl CommandList {
     /// Which engine it is for.
     pub fn kind(&self) -> ListKind {
         self.kind
+    }
+
+    /// Which API it is recorded with.
+    pub fn face(&self) -> Face {
+        self.face
     }
 
     /// The number that the next call will get.
@@ -312,7 +324,10 @@ impl CommandList {
 
     /// Binds to `s{register}, space{space}`.
     pub fn set_sampler(&mut self, register: u32, space: u32, view: View) -> &mut Self {
-        let call = "SetComputeRootDescriptorTable";
+        let call = match self.face {
+            Face::D3D12X => "SetComputeRootDescriptorTable",
+            Face::D3D11X => "CSSetSamplers",
+        };
         self.bind_one(call, ResourceClass::Sampler, register, space, view)
     }
 
@@ -364,8 +379,26 @@ impl CommandList {
         self
     }
 
-    /// Starts a call; `None` if the list is closed, which is its error.
+    /// Starts a call of D3D12.X, which D3D11.X may have under another name; `None`
+    /// if the list is closed, which is its error.
     fn begin(&mut self, call: &'static str) -> Option<Checks> {
+        match self.face {
+            Face::D3D12X => self.begin_as(call),
+            Face::D3D11X => match d3d11_call(call) {
+                Ok(call) => self.begin_as(call),
+                Err(_) if call == "CSSetSamplers" => self.begin_as(call),
+                Err(instead) => {
+                    let mut c = self.begin_as(call)?;
+                    let message = format!("is no call of the D3D11.X face; {instead}");
+                    c.error(&rules::FACE_CALL, "", "", message);
+                    Some(c)
+                }
+            },
+        }
+    }
+
+    /// Starts a call under that name.
+    fn begin_as(&mut self, call: &'static str) -> Option<Checks> {
         let mut c = Checks {
             list: self.name.clone(),
             index: self.next,

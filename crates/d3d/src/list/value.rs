@@ -165,7 +165,8 @@ impl CommandList {
         if self.finish(c, || format!("{address}, {func}, {reference}"))
             && let Some(function) = function
         {
-            self.encoder.wait(&WaitArgs { address, function, reference, wide });
+            let mask = u64::MAX;
+            self.encoder.wait(&WaitArgs { address, function, reference, mask, wide });
         }
         self
     }

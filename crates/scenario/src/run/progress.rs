@@ -172,13 +172,13 @@ fn nest<'a>(
     let mut out = Vec::new();
     while let Some(call) = calls.next() {
         match call.name {
-            "BeginEvent" if depth < MAX_DEPTH => {
+            "BeginEvent" | "PIXBeginEvent" if depth < MAX_DEPTH => {
                 let mut children: Vec<Tree> = Vec::new();
                 children.extend(nest_dyn(calls, state, depth + 1));
                 let state = if children.is_empty() { state(call) } else { joined(&children) };
                 out.push(Tree { label: format!("\"{}\"", call.arguments), state, children });
             }
-            "EndEvent" if depth > 0 => return out,
+            "EndEvent" | "PIXEndEvent" if depth > 0 => return out,
             _ => {
                 let arguments = &call.arguments;
                 let label = if arguments.is_empty() {
