@@ -308,7 +308,8 @@ impl Device {
         let loaded = self.hardware.load_kernel(kernel.clone())?;
         let name: Arc<str> = name.into();
         self.pipelines.insert(loaded.id.0, name.clone());
-        Ok(Pipeline { name, kernel, id: loaded.id, code: loaded.code, device: self.tag })
+        let (id, code, device) = (loaded.id, loaded.code, self.tag);
+        Ok(Pipeline { name, kernel, id, code, device, warnings: Arc::new([]) })
     }
 
     /// An empty list.

@@ -4,6 +4,7 @@ use crate::resource::DeviceTag;
 use std::sync::Arc;
 use wavefence_base::{GpuAddress, KernelId};
 use wavefence_shader::ir::{Kernel, ResourceClass};
+use wavefence_shader::source::Diagnostic;
 
 /// A compute pipeline state.
 #[derive(Clone, Debug)]
@@ -13,6 +14,7 @@ pub struct Pipeline {
     pub(crate) id: KernelId,
     pub(crate) code: GpuAddress,
     pub(crate) device: DeviceTag,
+    pub(crate) warnings: Arc<[Diagnostic]>,
 }
 
 impl Pipeline {
@@ -24,6 +26,12 @@ impl Pipeline {
     /// The kernel.
     pub fn kernel(&self) -> &Arc<Kernel> {
         &self.kernel
+    }
+
+    /// What the compiler of its source warned of; empty for kernels that came
+    /// without one.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
     }
 
     /// The kernel's number on its device.

@@ -6,7 +6,7 @@ use crate::pipeline::Pipeline;
 use std::sync::Arc;
 use wavefence_shader::ShaderError;
 use wavefence_shader::lower::LowerOptions;
-use wavefence_shader::source::{self, CompileOptions, Source};
+use wavefence_shader::source::{self, CompileOptions, Loaded, Source};
 
 /// Why a pipeline could not be made from a source.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,22 @@ impl Device {
         if options.dxc.is_none() {
             options.dxc = self.dxc_path().map(Into::into);
         }
-        let kernel = source::load_kernel(source, &options, &LowerOptions::default())?;
-        Ok(self.create_pipeline(name, Arc::new(kernel))?)
+        let loaded = source::load(source, &options, &LowerOptions::default())?;
+        Ok(self.create_pipeline_from_loaded(name, loaded)?)
+    }
+
+    /// Loads a kernel made by [`wavefence_shader::load`]; the pipeline keeps what
+    /// its compiler warned of.
+    ///
+    /// # Errors
+    /// A limit.
+    pub fn create_pipeline_from_loaded(
+        &mut self,
+        name: &str,
+        loaded: Loaded,
+    ) -> Result<Pipeline, Error> {
+        let mut pipeline = self.create_pipeline(name, Arc::new(loaded.kernel))?;
+        pipeline.warnings = loaded.warnings.into();
+        Ok(pipeline)
     }
 }

@@ -18,4 +18,6 @@ pub mod source;
 pub mod wgsl;
 
 pub use error::{ShaderError, ShaderErrorKind};
-pub use source::{Code, CompileOptions, Compiled, Language, Source, compile, load_kernel};
+pub use source::{
+    Code, CompileOptions, Compiled, Language, Loaded, Source, compile, load, load_kernel,
+};

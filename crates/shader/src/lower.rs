@@ -15,6 +15,7 @@ mod control;
 mod debug;
 mod fold;
 mod glsl;
+mod handle;
 mod image;
 mod layout;
 mod memory;

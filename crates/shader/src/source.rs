@@ -226,6 +226,9 @@ pub struct Compiled {
     /// How its set and binding numbers are to be read; `None`: the language does
     /// not say.
     pub bindings: Option<BindingRule>,
+    /// Names of resources with the binding and set that the source gives them for
+    /// Vulkan, where `words` do not say.
+    pub vk_bindings: Vec<(String, (u32, u32))>,
     /// What the compiler warned of.
     pub warnings: Vec<Diagnostic>,
     /// The source and all it included.
@@ -247,6 +250,7 @@ pub fn compile(source: &Source, options: &CompileOptions) -> Result<Compiled, Sh
         entry: options.entry.clone(),
         wave,
         bindings,
+        vk_bindings: Vec::new(),
         warnings: Vec::new(),
         files: match &source.code {
             Code::Text(text) => {
@@ -280,16 +284,39 @@ pub fn compile(source: &Source, options: &CompileOptions) -> Result<Compiled, Sh
     }
 }
 
-/// Compiles `source` and lowers it. What the source says about its entry point,
-/// wave rule and bindings replaces what `lower` says.
+/// A source made into a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// What the compiler warned of.
+    pub warnings: Vec<Diagnostic>,
+    /// The source and all it included: what warnings point into.
+    pub files: Vec<SourceFile>,
+}
+
+/// As [`load`], for callers who have no use for warnings.
 ///
 /// # Errors
-/// Those of [`compile`] and of [`lower::kernel`].
+/// Those of [`load`].
 pub fn load_kernel(
     source: &Source,
     options: &CompileOptions,
     lower: &LowerOptions,
 ) -> Result<Kernel, ShaderError> {
+    load(source, options, lower).map(|loaded| loaded.kernel)
+}
+
+/// Compiles `source` and lowers it. What the source says about its entry point,
+/// wave rule and bindings replaces what `lower` says.
+///
+/// # Errors
+/// Those of [`compile`] and of [`lower::kernel`].
+pub fn load(
+    source: &Source,
+    options: &CompileOptions,
+    lower: &LowerOptions,
+) -> Result<Loaded, ShaderError> {
     let compiled = compile(source, options)?;
     let lower = LowerOptions {
         entry: compiled.entry.clone().or_else(|| lower.entry.clone()),
@@ -321,7 +348,11 @@ pub fn load_kernel(
             name.clone_from(&file.name);
         }
     }
-    Ok(kernel)
+    for resource in &mut kernel.resources {
+        let named = compiled.vk_bindings.iter().find(|(name, _)| *name == resource.name);
+        resource.vk_binding = named.map(|(_, at)| *at).or(resource.vk_binding);
+    }
+    Ok(Loaded { kernel, warnings: compiled.warnings, files: compiled.files })
 }
 
 /// SPIR-V bytes as words, checked for length, magic and whole instructions.

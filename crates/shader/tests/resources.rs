@@ -7,15 +7,15 @@ mod common;
 use common::options;
 use wavefence_shader::ir::Kernel;
 use wavefence_shader::lower::LowerOptions;
-use wavefence_shader::{Language, ShaderError, Source, load_kernel};
+use wavefence_shader::{Language, Loaded, ShaderError, ShaderErrorKind, Source, load_kernel};
 
-fn load(text: &str) -> Result<Kernel, ShaderError> {
+fn load(text: &str) -> Result<Loaded, ShaderError> {
     let source = Source::text(Language::Hlsl, "a.hlsl", text);
-    load_kernel(&source, &options(), &LowerOptions::default())
+    wavefence_shader::load(&source, &options(), &LowerOptions::default())
 }
 
 fn kernel(text: &str) -> Kernel {
-    load(text).unwrap()
+    load(text).unwrap().kernel
 }
 
 fn refusal(text: &str) -> String {
@@ -146,4 +146,125 @@ fn printed_lines_and_breakpoints() {
     "#);
     insta::assert_snapshot!(refusal(&text.replace("%f", "%s")), @"a.hlsl:3: source error: `%s` is no conversion of a printed line (OpExtInst at word 336)");
     insta::assert_snapshot!(refusal(&text.replace("%f", "")), @r#"a.hlsl:3: source error: the format "at %u: %v3u \n" takes 4 values, not 5 (OpExtInst at word 336)"#);
+}
+
+#[test]
+fn a_resource_that_control_flow_picks_is_an_index() {
+    let k = kernel(
+        "RWByteAddressBuffer O[4] : register(u0);
+         Texture2D<float> T[3] : register(t0);
+         [numthreads(2, 1, 1)] void main(uint3 i : SV_DispatchThreadID) {
+           RWByteAddressBuffer b;
+           Texture2D<float> t;
+           [branch] if (i.x == 0) { b = O[NonUniformResourceIndex(i.y)]; t = T[2]; }
+           else { b = O[3]; t = T[NonUniformResourceIndex(i.z)]; }
+           b.Store(4 * i.x, t.Load(int3(0, 0, 0)));
+         }",
+    );
+    insta::assert_snapshot!(k, @"
+    kernel main [2, 1, 1] wave64
+    t0[3] T: image(D2 Float) readonly
+    u0[4] O: byteaddress
+      %0 = global_id.x
+      %1 = global_id.y
+      %2 = global_id.z
+      %4:bool = ieq %0, 0
+      %6 = select %4, 2, %2
+      %8 = select %4, %1, 3
+      %9, %10, %11, %12 = image.load T[%6] (0, 0)
+      store O[%8] @ %0 * 4 <- %9
+    ");
+}
+
+#[test]
+fn truth_values_that_dxc_takes_for_words_are_read_as_both() {
+    let k = kernel(
+        "StructuredBuffer<float4> I : register(t0);
+         RWStructuredBuffer<bool4> O : register(u0);
+         [numthreads(1, 1, 1)] void main() { O[0] = isnan(I[0]); O[1].yz = isinf(I[1].xw); }",
+    );
+    insta::assert_snapshot!(k, @"
+    kernel main [1, 1, 1] wave64
+    t0 I: structured(16) readonly
+    u0 O: structured(16)
+      %0, %1, %2, %3 = load I @ 0
+      %4:bool = fisnan %0
+      %5:bool = fisnan %1
+      %6:bool = fisnan %2
+      %7:bool = fisnan %3
+      %10 = select %4, 1, 0
+      %11 = select %5, 1, 0
+      %12 = select %6, 1, 0
+      %13 = select %7, 1, 0
+      store O @ 0 <- %10, %11, %12, %13
+      %14, %15, %16, %17 = load I @ 16
+      %18:bool = fisinf %14
+      %19:bool = fisinf %17
+      %20, %21, %22, %23 = load O @ 16
+      %24:bool = ine %20, 0
+      %25:bool = ine %23, 0
+      %26 = select %24, 1, 0
+      %27 = select %18, 1, 0
+      %28 = select %19, 1, 0
+      %29 = select %25, 1, 0
+      store O @ 16 <- %26, %27, %28, %29
+    ");
+}
+
+#[test]
+fn warnings_are_handed_on_with_their_place() {
+    let loaded = load(
+        "RWStructuredBuffer<uint> O : register(u0);
+         [numthreads(1, 1, 1)] void main(uint3 i : SV_DispatchThreadID) {
+           O[0] = i;
+         }",
+    )
+    .unwrap();
+    let shown: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(shown.join("\n"), @"a.hlsl:3:17: warning: implicit truncation of vector type [-Wconversion]");
+}
+
+#[test]
+fn what_breaks_the_optimiser_is_compiled_without_it() {
+    // DXC folds this into a constant with a word too many.
+    let text = "RWStructuredBuffer<half4> O : register(u0);
+         [numthreads(1, 1, 1)] void main() {
+           O[0] = lerp(half4(1, 2, -3, 4), half4(8, -7, 6, 5), half4(0.25, 0.5, 0.75, 0));
+         }";
+    let source = Source::text(Language::Hlsl, "a.hlsl", text);
+    let mut options = options();
+    options.args = vec!["-enable-16bit-types".into()];
+    let done = wavefence_shader::compile(&source, &options).unwrap();
+    let shown: Vec<String> = done.warnings.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(shown.join("\n"), @"warning: compiled without optimisation: DXC failed on its own SPIR-V: failed to trim capabilities: Invalid instruction OpConstant starting at word 306: expected no more operands after 4 words, but stated word count is 5.");
+    options.args.push("-O3".into());
+    let error = wavefence_shader::compile(&source, &options).unwrap_err();
+    assert_eq!(error.kind, ShaderErrorKind::Tool, "{error}");
+}
+
+#[test]
+fn vulkan_bindings_stay_known_by_name() {
+    let k = kernel(
+        "[[vk::binding(7, 2)]] RWStructuredBuffer<uint> O;
+         [[vk::binding(1)]] cbuffer C : register(b3) { uint c; };
+         [numthreads(1, 1, 1)] void main() { O[0] = c; }",
+    );
+    let all: Vec<_> = k.resources.iter().map(|r| (&*r.name, r.register, r.vk_binding)).collect();
+    assert_eq!(all, [("C", 3, Some((1, 0))), ("O", 0, Some((7, 2)))]);
+}
+
+#[test]
+fn specialization_constants_take_values_by_their_number() {
+    let text = "[[vk::constant_id(3)]] const uint n = 5;
+         [[vk::constant_id(4)]] const float f = 0.5;
+         RWStructuredBuffer<float> O : register(u0);
+         [numthreads(1, 1, 1)] void main() { O[n * 2] = f; }";
+    let source = Source::text(Language::Hlsl, "a.hlsl", text);
+    let mut lower = LowerOptions::default();
+    lower.spec_constants.insert(3, 7);
+    let k = load_kernel(&source, &options(), &lower).unwrap();
+    assert!(k.to_string().contains("store O @ 56 <- 0x3f000000"), "{k}");
+    lower.spec_constants.insert(9, 7);
+    let error = load_kernel(&source, &options(), &lower).unwrap_err();
+    insta::assert_snapshot!(error, @"bad option: the module has no specialization constant 9; it has: 3, 4");
 }

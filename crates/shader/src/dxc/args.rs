@@ -118,6 +118,14 @@ fn has(args: &[String], prefixes: &[&str]) -> bool {
     })
 }
 
+/// How much DXC optimises unless the caller says so.
+pub(crate) const OPTIMISE: &str = "-O3";
+
+/// True if `args` say how much DXC is to optimise.
+pub(crate) fn optimises(args: &[String]) -> bool {
+    has(args, &["O0", "O1", "O2", "O3", "Od", "Oconfig"])
+}
+
 /// Arguments for the preprocessor and the compiler alike.
 pub(crate) fn common(
     user: &UserArgs,
@@ -169,8 +177,8 @@ pub(crate) fn compile_only(user: &UserArgs) -> Vec<String> {
     if !has(&user.rest, &["fspv-debug"]) {
         out.push("-fspv-debug=line".into());
     }
-    if !has(&user.rest, &["O0", "O1", "O2", "O3", "Od", "Oconfig"]) {
-        out.push("-O3".into());
+    if !optimises(&user.rest) {
+        out.push(OPTIMISE.into());
     }
     out.push("-Vd".into());
     out

@@ -35,7 +35,7 @@ impl Includes {
 
     fn load(&mut self, asked: &str) -> Option<String> {
         if let Some(file) = self.included.iter().find(|f| f.asked == asked) {
-            return Some(without_bindings(&file.text));
+            return Some(without_bindings(&file.text).0);
         }
         if self.dir.as_os_str().is_empty() && Path::new(asked).is_relative() {
             return self.refuse(asked, "the source has no folder to include from".into());
@@ -67,7 +67,7 @@ impl Includes {
         match text_of(bytes) {
             Ok(text) => {
                 let path = real.to_string_lossy().into_owned();
-                let served = without_bindings(&text);
+                let (served, _) = without_bindings(&text);
                 self.included.push(Included { asked: asked.into(), path, text });
                 Some(served)
             }

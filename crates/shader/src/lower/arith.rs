@@ -3,6 +3,7 @@
 use super::fold;
 use super::ops::{self, Takes};
 use super::types::Type;
+use super::value::Value;
 use super::words::Ins;
 use super::{Lower, R};
 use crate::ShaderError;
@@ -18,6 +19,9 @@ impl Lower<'_, '_> {
         if let Some(op) = ops::unary(ins.op) {
             for (&a, &to) in a.iter().zip(types.iter()) {
                 self.operand(ins.op, a)?;
+                // DXC gives some of these the type that a truth value has in memory.
+                let truth = matches!(ins.op, Op::LogicalNot | Op::IsNan | Op::IsInf);
+                let to = if truth && self.m.from_dxc { Ty::Bool } else { to };
                 if !ops::gives(ins.op).fits(to) {
                     return Err(ShaderError::invalid("the result has another type"));
                 }
@@ -343,7 +347,14 @@ impl Lower<'_, '_> {
     }
 
     fn select_instruction(&mut self, ins: &Ins<'_>) -> R<()> {
-        let cond = self.regs(ins.arg(0)?)?;
+        let cond = self.truths(ins.arg(0)?)?;
+        let yes = self.value(ins.arg(1)?)?;
+        if !matches!(yes, Value::Regs(_)) {
+            let (no, cond) = (self.value(ins.arg(2)?)?, self.reg(ins.arg(0)?)?);
+            let value = self.select_handle(cond, &yes, &no)?;
+            self.bind(ins.id, ins.ty, value);
+            return Ok(());
+        }
         let a = self.regs(ins.arg(1)?)?;
         let b = self.regs_n(ins.arg(2)?, a.len())?;
         self.all_of(Ty::Bool, &cond)?;

@@ -121,6 +121,10 @@ impl Lower<'_, '_> {
 
     /// Binds a value, which must fit the result type.
     pub fn bind_as(&mut self, ins: &Ins<'_>, value: Value) -> R<()> {
+        let value = match value {
+            Value::Regs(regs) => Value::Regs(self.truths_as(regs, ins.ty)?),
+            other => other,
+        };
         if let Value::Regs(regs) = &value {
             let types = self.m.flatten(ins.ty)?;
             let fits = types.len() == regs.len()

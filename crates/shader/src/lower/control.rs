@@ -5,6 +5,7 @@
 //! branch stands last in it, else by `Break` or `Continue`. Values that meet in
 //! an `OpPhi` travel in vars that each branch sets.
 
+use super::handle::Parts;
 use super::module::{Block, Function};
 use super::value::Value;
 use super::words::Ins;
@@ -22,12 +23,20 @@ pub(super) struct Frame {
     pub values: HashMap<u32, Value>,
     /// Types of the ids in `values`.
     pub types: HashMap<u32, u32>,
-    /// Vars of phis, by the phi's id.
-    phis: HashMap<u32, Rc<[Reg]>>,
+    /// What carries phis, by the phi's id.
+    phis: HashMap<u32, Phi>,
     constructs: Vec<Construct>,
     emitted: HashSet<u32>,
     /// `None` for the entry point.
     call: Option<Call>,
+}
+
+/// What carries the value of a phi.
+#[derive(Clone)]
+struct Phi {
+    /// Of a pointer, image or sampler.
+    template: Option<Value>,
+    vars: Rc<[Reg]>,
 }
 
 /// How a called function returns.
@@ -597,8 +606,12 @@ impl Lower<'_, '_> {
             let ins = self.m.insts[i];
             match ins.op {
                 Op::Phi => {
-                    let vars = self.phi_vars(&ins).map_err(|e| ins.place(e))?;
-                    self.bind(ins.id, ins.ty, Value::Regs(vars));
+                    let phi = self.phi(&ins, None).map_err(|e| ins.place(e))?;
+                    let value = match &phi.template {
+                        Some(template) => self.whole(template, &phi.vars),
+                        None => Value::Regs(phi.vars),
+                    };
+                    self.bind(ins.id, ins.ty, value);
                 }
                 Op::Line | Op::NoLine => {}
                 _ => break,
@@ -607,14 +620,35 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn phi_vars(&mut self, ins: &Ins<'_>) -> R<Rc<[Reg]>> {
-        if let Some(vars) = self.frame().phis.get(&ins.id) {
-            return Ok(Rc::clone(vars));
+    /// What carries a phi; `handle` is what reaches it, if that is no data.
+    fn phi(&mut self, ins: &Ins<'_>, handle: Option<&Parts>) -> R<Phi> {
+        if let Some(phi) = self.frame().phis.get(&ins.id) {
+            return Ok(phi.clone());
         }
-        let types = self.m.flatten(ins.ty)?;
-        let vars: Rc<[Reg]> = types.iter().map(|&ty| self.b.var(ty)).collect();
-        self.frame().phis.insert(ins.id, Rc::clone(&vars));
-        Ok(vars)
+        let vars: Rc<[Reg]> = match handle {
+            Some(parts) => parts.regs.iter().map(|_| self.b.var(Ty::B32)).collect(),
+            None => self.m.flatten(ins.ty)?.iter().map(|&ty| self.b.var(ty)).collect(),
+        };
+        let phi = Phi { template: handle.map(|parts| parts.template.clone()), vars };
+        self.frame().phis.insert(ins.id, phi.clone());
+        Ok(phi)
+    }
+
+    /// The value that phi `ins` gets from `id`: the vars to set and what to.
+    fn phi_copy(&mut self, ins: &Ins<'_>, id: u32) -> R<(Rc<[Reg]>, Rc<[Reg]>)> {
+        let (regs, handle) = match self.value(id)? {
+            Value::Regs(regs) => (regs, None),
+            value => {
+                let parts = self.parts(&value)?;
+                (Rc::clone(&parts.regs), Some(parts))
+            }
+        };
+        let phi = self.phi(ins, handle.as_ref())?;
+        self.same_handle(phi.template.as_ref(), handle.as_ref().map(|p| &p.template))?;
+        if regs.len() != phi.vars.len() {
+            return Err(invalid("a phi of another type"));
+        }
+        Ok((phi.vars, regs))
     }
 
     /// Sets the phis of `to` for a branch from `from`.
@@ -639,11 +673,7 @@ impl Lower<'_, '_> {
                     let pair = ins.args.chunks_exact(2).find(|p| p[1] == from);
                     let missing = || ins.place(invalid("a phi without this predecessor"));
                     let id = pair.ok_or_else(missing)?[0];
-                    let value = self.regs(id).map_err(|e| ins.place(e))?;
-                    let dst = self.phi_vars(&ins).map_err(|e| ins.place(e))?;
-                    if value.len() != dst.len() {
-                        return Err(ins.place(invalid("a phi of another type")));
-                    }
+                    let (dst, value) = self.phi_copy(&ins, id).map_err(|e| ins.place(e))?;
                     vars.extend_from_slice(&dst);
                     values.extend_from_slice(&value);
                 }

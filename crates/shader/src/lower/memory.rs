@@ -403,6 +403,7 @@ impl Lower<'_, '_> {
         };
         let kept = || ShaderError::unsupported("a pointer, image or sampler kept in a variable");
         let regs = regs.ok_or_else(kept)?;
+        let regs = self.truths_as(regs, p.ty)?;
         match &p.root {
             Root::Local { regs: vars, first, choices, writable } => {
                 if !writable {

@@ -6,10 +6,14 @@ use super::R;
 use super::constants::Constant;
 use super::types::TypeInfo;
 use super::words::{Ins, split};
-use crate::ShaderError;
+use crate::{ShaderError, ShaderErrorKind};
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
+
+/// Khronos's number of DXC's SPIR-V writer, in the high half of a module's third
+/// word.
+const DXC_GENERATOR: u32 = 14;
 
 /// Decorations of an id or of a struct member.
 #[derive(Clone, Default)]
@@ -99,6 +103,8 @@ pub(super) struct Module<'w> {
     pub entries: Vec<EntryPoint>,
     /// Execution modes: entry point and instruction index.
     pub modes: Vec<(u32, usize)>,
+    /// DXC's SPIR-V writer made it.
+    pub from_dxc: bool,
     /// Source file of a `DebugSource`.
     pub debug_sources: HashMap<u32, u32>,
     /// Flattened types, made when first asked for.
@@ -126,6 +132,7 @@ impl<'w> Module<'w> {
             ext_sets: HashMap::new(),
             entries: Vec::new(),
             modes: Vec::new(),
+            from_dxc: words.get(2).is_some_and(|&generator| generator >> 16 == DXC_GENERATOR),
             debug_sources: HashMap::new(),
             flat: std::cell::RefCell::default(),
             defined: HashSet::new(),
@@ -140,7 +147,22 @@ impl<'w> Module<'w> {
             module.global(i, &ins, options).map_err(|e| ins.place(e))?;
             i += 1;
         }
+        module.check_spec_constants(options)?;
         Ok(module)
+    }
+
+    /// Values may be given to specialization constants that exist only.
+    fn check_spec_constants(&self, options: &LowerOptions) -> R<()> {
+        let known: BTreeSet<u32> = self.decor.values().filter_map(|d| d.spec_id).collect();
+        let Some(id) = options.spec_constants.keys().find(|id| !known.contains(id)) else {
+            return Ok(());
+        };
+        let known: Vec<String> = known.iter().map(u32::to_string).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Err(ShaderError::new(
+            ShaderErrorKind::Options,
+            format!("the module has no specialization constant {id}; it has: {known}"),
+        ))
     }
 
     /// Notes the definition of an id; no id is defined twice.

@@ -2,7 +2,7 @@
 
 use super::{Lower, R};
 use crate::ShaderError;
-use crate::ir::{Reg, ResourceId};
+use crate::ir::{Reg, ResourceId, Ty};
 use std::rc::Rc;
 
 /// An element of a resource variable.
@@ -13,7 +13,7 @@ pub(super) struct Element {
 }
 
 /// What an id stands for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     /// Scalars, flattened in order.
     Regs(Rc<[Reg]>),
@@ -46,7 +46,7 @@ pub(super) enum Memory {
 }
 
 /// A byte offset in the making: the sum of `reg * scale` and `offset`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sum {
     pub terms: Vec<(Reg, u32)>,
     pub offset: u32,
@@ -61,7 +61,7 @@ pub(super) struct MatrixLayout {
 
 /// A run-time index into registers: element `index` of `len`, `stride` scalars
 /// apart.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Choice {
     pub index: Reg,
     pub stride: u32,
@@ -69,7 +69,7 @@ pub(super) struct Choice {
 }
 
 /// Where a pointer points.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Root {
     /// Addressed memory. `explicit`: laid out by decorations.
     Memory {
@@ -91,7 +91,7 @@ pub(super) enum Root {
 }
 
 /// A pointer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pointer {
     /// Type pointed at.
     pub ty: u32,
@@ -182,6 +182,45 @@ impl Lower<'_, '_> {
             return Ok(regs);
         }
         Err(ShaderError::invalid(format!("%{id} has {} components, not {n}", regs.len())))
+    }
+
+    /// `regs` as scalars of type `ty`. DXC mixes up truth values with the words, 0
+    /// or 1, that they are in memory; in its modules one is made of the other, in
+    /// others a wrong type stays wrong.
+    pub fn truths_as(&mut self, regs: Rc<[Reg]>, ty: u32) -> R<Rc<[Reg]>> {
+        if !self.m.from_dxc {
+            return Ok(regs);
+        }
+        let types = self.m.flatten(ty)?;
+        let same = |(r, ty): (&Reg, &Ty)| self.b.pool.ty(*r) == *ty;
+        if types.len() != regs.len() || regs.iter().zip(types.iter()).all(same) {
+            return Ok(regs);
+        }
+        let mut out = Vec::new();
+        for (&reg, &ty) in regs.iter().zip(types.iter()) {
+            out.push(match (self.b.pool.ty(reg), ty) {
+                (Ty::Bool, Ty::B32) => {
+                    let (one, zero) = (self.b.word(1), self.b.word(0));
+                    self.b.select(reg, one, zero)
+                }
+                (Ty::B32, Ty::Bool) => self.b.nonzero(reg),
+                _ => reg,
+            });
+        }
+        Ok(out.into())
+    }
+
+    /// The truth values of `id`.
+    pub fn truths(&mut self, id: u32) -> R<Rc<[Reg]>> {
+        let regs = self.regs(id)?;
+        if !self.m.from_dxc {
+            return Ok(regs);
+        }
+        let truth = |b: &mut super::builder::Builder, r| match b.pool.ty(r) {
+            Ty::B32 => b.nonzero(r),
+            Ty::Bool | Ty::B8 | Ty::B16 | Ty::B64 => r,
+        };
+        Ok(regs.iter().map(|&r| truth(&mut self.b, r)).collect())
     }
 
     /// The one scalar of `id`.

@@ -15,6 +15,15 @@ use std::time::Instant;
 /// What DXC says of `[WaveSize]` with SPIR-V; we read the attribute ourselves.
 const WAVE_SIZE_WARNING: &str = "Wave size is not supported by Vulkan SPIR-V";
 
+/// How errors begin in which DXC's SPIR-V writer speaks of its own output; the
+/// source is not to blame.
+const OWN_FAILURES: [&str; 4] = [
+    "generated SPIR-V is invalid",
+    "failed to optimize SPIR-V",
+    "failed to legalize SPIR-V",
+    "failed to trim capabilities",
+];
+
 /// One source on its way through DXC.
 struct Job<'a> {
     source: &'a Source,
@@ -39,7 +48,7 @@ pub(super) fn compile(
     check_names(&entry, &target)?;
     let mut job = Job::new(source, text, options, &user, &entry, &target)?;
 
-    let text = attributes::without_bindings(text);
+    let (text, mut vk_bindings) = attributes::without_bindings(text);
     let common = job.request.args.clone();
     job.request.args.extend(["-T".into(), target.clone()]);
     // Some change predefined macros (`-HV`, `-enable-16bit-types`).
@@ -53,26 +62,43 @@ pub(super) fn compile(
 
     job.request.args = common;
     job.request.args.extend(args::compile_only(&user));
-    job.request.args.extend(user.rest);
+    let user_rest = user.rest;
+    job.request.args.extend(user_rest.iter().cloned());
     let whole = format!("{prelude}{}{text}", job.first_line());
+    let mut warnings = Vec::new();
     let done = match job.run(Op::Compile, whole.clone()) {
         // With debug lines on, DXC leaves "in file included from" out.
         Err(error) if error.kind == ShaderErrorKind::Source && error.files().len() > 1 => {
             job.request.args.retain(|arg| !arg.starts_with("-fspv-debug"));
             return Err(job.run(Op::Compile, whole).err().unwrap_or(error));
         }
+        // Most of DXC's own failures are its optimiser's.
+        Err(error) if error.kind == ShaderErrorKind::Tool && !args::optimises(&user_rest) => {
+            job.request.args.retain(|arg| arg != args::OPTIMISE);
+            job.request.args.push("-O0".into());
+            let done = job.run(Op::Compile, whole).map_err(|_| error.clone())?;
+            warnings.push(Diagnostic {
+                severity: Severity::Warning,
+                ..Diagnostic::error(None, format!("compiled without optimisation: {}", error.what))
+            });
+            done
+        }
         other => other?,
     };
     let words = super::words_of(&source.name, &done.output).map_err(|e| {
         ShaderError::new(ShaderErrorKind::Tool, format!("DXC wrote damaged SPIR-V: {e}"))
     })?;
-    let mut warnings = diagnostics::parse(&done.messages, &done.included, &[]);
+    warnings.extend(diagnostics::parse(&done.messages, &done.included, &[]));
     warnings.retain(|w| !w.message.starts_with(WAVE_SIZE_WARNING));
+    for file in &done.included {
+        vk_bindings.extend(attributes::without_bindings(&file.text).1);
+    }
     Ok(Compiled {
         words,
         entry: Some(entry),
         wave,
         bindings: Some(BindingRule::DxcShifts),
+        vk_bindings,
         warnings,
         files: job.files(&done.included),
     })
@@ -239,7 +265,14 @@ impl<'a> Job<'a> {
             };
             all.push(Diagnostic::error(None, text));
         }
-        ShaderError::from_diagnostics(&self.source.name, all)
-            .with_files(self.files(&response.included))
+        let own = all.iter().any(|d| {
+            d.severity == Severity::Error && OWN_FAILURES.iter().any(|f| d.message.starts_with(f))
+        });
+        let mut error = ShaderError::from_diagnostics(&self.source.name, all);
+        if own {
+            error.kind = ShaderErrorKind::Tool;
+            error.what = format!("DXC failed on its own SPIR-V: {}", error.what);
+        }
+        error.with_files(self.files(&response.included))
     }
 }
