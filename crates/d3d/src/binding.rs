@@ -235,3 +235,68 @@ pub(crate) struct BindingProblem {
     pub(crate) value: String,
     pub(crate) message: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wavefence_base::{GpuAddress, GpuRange};
+    use wavefence_shader::assemble::assemble;
+    use wavefence_shader::lower::{BindingRule, LowerOptions, kernel};
+
+    /// A kernel with an unbounded array of buffers at `u2` and a buffer at `u0`,
+    /// both at Vulkan's set 1.
+    fn unbounded() -> Kernel {
+        let text = "OpCapability Shader\nOpMemoryModel Logical GLSL450\n\
+            OpEntryPoint GLCompute %main \"main\" %a %b\nOpExecutionMode %main LocalSize 1 1 1\n\
+            OpDecorate %words ArrayStride 4\nOpDecorate %block Block\n\
+            OpMemberDecorate %block 0 Offset 0\n\
+            OpName %a \"a\"\nOpDecorate %a Binding 2\nOpDecorate %a DescriptorSet 1\n\
+            OpDecorate %b Binding 0\nOpDecorate %b DescriptorSet 1\n\
+            %void = OpTypeVoid\n%fn = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n\
+            %zero = OpConstant %uint 0\n%one = OpConstant %uint 1\n\
+            %words = OpTypeRuntimeArray %uint\n%block = OpTypeStruct %words\n\
+            %many = OpTypeRuntimeArray %block\n\
+            %pmany = OpTypePointer StorageBuffer %many\n\
+            %pblock = OpTypePointer StorageBuffer %block\n\
+            %puint = OpTypePointer StorageBuffer %uint\n\
+            %a = OpVariable %pmany StorageBuffer\n%b = OpVariable %pblock StorageBuffer\n\
+            %main = OpFunction %void None %fn\n%entry = OpLabel\n\
+            %from = OpAccessChain %puint %a %one %zero %zero\n%v = OpLoad %uint %from\n\
+            %to = OpAccessChain %puint %b %zero %zero\nOpStore %to %v\n\
+            OpReturn\nOpFunctionEnd\n";
+        let options = LowerOptions {
+            bindings: BindingRule::Plain,
+            unbounded_count: 3,
+            ..LowerOptions::default()
+        };
+        kernel(&assemble("a", text).unwrap(), &options).unwrap()
+    }
+
+    fn raw(at: u64) -> View {
+        View::Raw(GpuRange::new(GpuAddress(at), 16))
+    }
+
+    #[test]
+    fn elements_of_unbounded_arrays_may_be_left_out_but_not_be_out_of_reach() {
+        let mut bindings = Bindings::new();
+        bindings.uav(0, 1, raw(0x1000)).uav(3, 1, raw(0x2000));
+        let slots = bindings.resolve(&unbounded()).map_err(|p| p.len()).unwrap();
+        let filled: Vec<bool> = slots.iter().map(|s| *s != Descriptor::Null).collect();
+        assert_eq!(filled, [true, false, true, false]);
+        bindings.uav(5, 1, raw(0x3000));
+        let problems = bindings.resolve(&unbounded()).unwrap_err();
+        assert_eq!(problems[0].register, "u5, space1 (a)");
+    }
+
+    #[test]
+    fn a_vulkan_binding_counts_where_the_register_is_free() {
+        let mut bindings = Bindings::new();
+        bindings.vulkan(0, 1, 0, raw(0x1000)).vulkan(2, 1, 1, raw(0x2000));
+        let slots = bindings.resolve(&unbounded()).map_err(|p| p.len()).unwrap();
+        assert_eq!(slots[0], raw(0x1000).descriptor());
+        assert_eq!(slots[2], raw(0x2000).descriptor());
+        bindings.uav(3, 1, raw(0x3000));
+        let slots = bindings.resolve(&unbounded()).map_err(|p| p.len()).unwrap();
+        assert_eq!(slots[2], raw(0x3000).descriptor());
+    }
+}

@@ -163,6 +163,14 @@ fn counted(counter: bool) -> Vec<&'static str> {
     })
 }
 
+#[test]
+fn a_counter_is_aligned_and_lies_in_its_buffer() {
+    let bench = Bench::new(SeriesX);
+    let refused = |offset| bench.a.counted_view(4, &bench.b, offset).unwrap_err().to_string();
+    insta::assert_snapshot!(refused(4), @"CreateUnorderedAccessView: CounterOffsetInBytes = 4: must be a multiple of 4096 [uav-counter 1059]");
+    insta::assert_snapshot!(refused(4096), @r#"CreateUnorderedAccessView: CounterOffsetInBytes = 4096: the counter of UAV "A" does not fit in "B", which has 4096 bytes [uav-counter 1059]"#);
+}
+
 fn signal_on(fence_of_other: bool) -> Vec<&'static str> {
     let mut device = model(SeriesX);
     let mut other = model(SeriesX);

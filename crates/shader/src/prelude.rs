@@ -96,7 +96,10 @@ fn nearest(name: &str) -> String {
         _ => {}
     }
     let known = FUNCTIONS.iter().map(|f| f.name).filter(|k| k.eq_ignore_ascii_case(name)).min();
-    known.map_or_else(String::new, |k| format!("; did you mean `{k}`?"))
+    known.map_or_else(
+        || format!("; there are: {}", names().join(", ")),
+        |k| format!("; did you mean `{k}`?"),
+    )
 }
 
 #[cfg(test)]
@@ -121,7 +124,10 @@ mod tests {
     #[test]
     fn unknown_intrinsics_are_refused_by_name_and_line() {
         let error = text_for(&used(&["__XB_MemTime", "__XB_Nope"])).unwrap_err();
-        assert_eq!(error.to_string(), "a.hlsl:3: unsupported: the intrinsic `__XB_Nope`");
+        let error = error.to_string();
+        let start = "a.hlsl:3: unsupported: the intrinsic `__XB_Nope`; there are: ";
+        assert!(error.starts_with(start), "{error}");
+        assert!(names().iter().all(|name| error.contains(name)), "{error}");
         let error = text_for(&used(&["__XB_memtime"])).unwrap_err();
         assert!(error.to_string().ends_with("did you mean `__XB_MemTime`?"), "{error}");
     }

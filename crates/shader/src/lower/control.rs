@@ -635,11 +635,11 @@ impl Lower<'_, '_> {
     }
 
     /// The value that phi `ins` gets from `id`: the vars to set and what to.
-    fn phi_copy(&mut self, ins: &Ins<'_>, id: u32) -> R<(Rc<[Reg]>, Rc<[Reg]>)> {
+    fn phi_copy(&mut self, ins: &Ins<'_>, id: u32) -> R<[Rc<[Reg]>; 2]> {
         let (regs, handle) = match self.value(id)? {
             Value::Regs(regs) => (regs, None),
             value => {
-                let parts = self.parts(&value)?;
+                let parts = self.handle_parts(&value)?;
                 (Rc::clone(&parts.regs), Some(parts))
             }
         };
@@ -648,7 +648,7 @@ impl Lower<'_, '_> {
         if regs.len() != phi.vars.len() {
             return Err(invalid("a phi of another type"));
         }
-        Ok((phi.vars, regs))
+        Ok([phi.vars, regs])
     }
 
     /// Sets the phis of `to` for a branch from `from`.
@@ -673,7 +673,7 @@ impl Lower<'_, '_> {
                     let pair = ins.args.chunks_exact(2).find(|p| p[1] == from);
                     let missing = || ins.place(invalid("a phi without this predecessor"));
                     let id = pair.ok_or_else(missing)?[0];
-                    let (dst, value) = self.phi_copy(&ins, id).map_err(|e| ins.place(e))?;
+                    let [dst, value] = self.phi_copy(&ins, id).map_err(|e| ins.place(e))?;
                     vars.extend_from_slice(&dst);
                     values.extend_from_slice(&value);
                 }

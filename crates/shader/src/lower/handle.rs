@@ -21,7 +21,7 @@ pub(super) struct Parts {
 
 impl Lower<'_, '_> {
     /// Takes a handle apart.
-    pub fn parts(&mut self, value: &Value) -> R<Parts> {
+    pub fn handle_parts(&mut self, value: &Value) -> R<Parts> {
         let mut regs = Vec::new();
         let template = match value {
             Value::Image(image) => Value::Image(self.element_part(*image, &mut regs)),
@@ -125,7 +125,7 @@ impl Lower<'_, '_> {
 
     /// `OpSelect` between two handles.
     pub fn select_handle(&mut self, cond: Reg, yes: &Value, no: &Value) -> R<Value> {
-        let (yes, no) = (self.parts(yes)?, self.parts(no)?);
+        let (yes, no) = (self.handle_parts(yes)?, self.handle_parts(no)?);
         self.same_handle(Some(&yes.template), Some(&no.template))?;
         let both = yes.regs.iter().zip(no.regs.iter());
         let regs: Vec<Reg> = both.map(|(&a, &b)| self.b.select(cond, a, b)).collect();
