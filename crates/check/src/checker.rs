@@ -1,11 +1,15 @@
 //! The checker: an observer that judges.
 
-use crate::hazard::{Action, At, Element, Hazard, Mend};
-use crate::rules;
-use std::collections::BTreeMap;
+use crate::clock::{Epoch, Snapshot};
+use crate::flushes::{Ran, round_out};
+use crate::hazard::{Element, Hazard};
+use crate::judge::{Access, Judge, synchronises};
+use crate::shadow::{LAUNCH, Record, Shadow};
+use crate::walk::walk;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wavefence_base::{
-    CacheAction, Event, Generation, GpuAddress, Observer, QueueId, Topology, Verdict,
+    AccessKind, Agent, CacheAction, CacheClass, Client, DispatchId, Engine, Event, Generation,
+    GpuAddress, GpuRange, Level, MemoryAccess, Observer, QueueId, SubmitId, Topology,
 };
 
 /// Watches a device. Clones share one state: one is given to the device as an
@@ -17,14 +21,29 @@ pub struct Checker {
 
 #[derive(Debug)]
 struct State {
-    topology: Topology,
-    no_effect: BTreeMap<(QueueId, GpuAddress, Element), u64>,
+    judge: Judge,
+    shadow: Shadow,
+    /// Memory that was allocated and holds nothing yet; written parts are known by
+    /// their shadow.
+    fresh: Vec<GpuRange>,
+    /// Queues that have no colour and depth blocks, as far as they are known.
+    compute: Vec<QueueId>,
+    /// Place of the last access or cache action.
+    seq: u64,
 }
 
 impl Checker {
-    /// A checker for a device of that topology.
+    /// A checker for a device of that topology. It has to watch from the device's
+    /// first event on.
     pub fn new(topology: Topology) -> Self {
-        Self { state: Arc::new(Mutex::new(State { topology, no_effect: BTreeMap::new() })) }
+        let state = State {
+            judge: Judge::new(topology),
+            shadow: Shadow::default(),
+            fresh: Vec::new(),
+            compute: Vec::new(),
+            seq: 0,
+        };
+        Self { state: Arc::new(Mutex::new(state)) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -33,38 +52,82 @@ impl Checker {
 
     /// Which generation's words its hazards are to be told in.
     pub fn generation(&self) -> Generation {
-        self.state().topology.generation
+        self.state().judge.topology.generation
+    }
+
+    /// Memory was allocated at `range`. `filled` says that its bytes are defined
+    /// (zeroed, say); otherwise reads of bytes that nothing wrote are told.
+    pub fn allocated(&self, range: GpuRange, filled: bool) {
+        let mut state = self.state();
+        state.shadow.forget(range.start.0, range.end());
+        if !filled {
+            state.fresh.push(range);
+        }
+    }
+
+    /// The host gave the memory at `range` back.
+    pub fn freed(&self, range: GpuRange) {
+        self.state().freed(range);
     }
 
     /// What the run so far has to say: hazards in the order of their first
-    /// occurrence, then advice by packet. Advice on redundant elements takes this
-    /// moment as the end of the run. May be asked again later.
+    /// occurrence, then advice by queue and packet. Advice on redundant elements
+    /// takes this moment as the end of the run. May be asked again later.
     pub fn hazards(&self) -> Vec<Hazard> {
-        self.state().advice()
+        self.hazards_by_call(&|packet| packet.0)
+    }
+
+    /// As [`Self::hazards`]; `call` gives the packets of one call the same number, so
+    /// that an element which a call needs two packets for is judged as one.
+    pub fn hazards_by_call(&self, call: &dyn Fn(GpuAddress) -> u64) -> Vec<Hazard> {
+        let state = self.state();
+        let mut list = state.judge.found.list().to_vec();
+        list.extend(state.judge.elements.advice(state.judge.topology.generation, call));
+        list
     }
 }
 
+/// Bytes of a value that waits look at.
+const VALUE: u64 = 8;
+
 impl State {
-    fn advice(&self) -> Vec<Hazard> {
-        let advice = |(&(queue, packet, element), &count)| Hazard {
-            rule: &rules::FLUSH_NO_EFFECT,
-            verdict: Verdict::Advice,
-            producer: None,
-            consumer: None,
-            range: None,
-            span: None,
-            held: None,
-            misses: Vec::new(),
-            mends: vec![Mend { action: Action::Remove(element), at: At::In(packet) }],
-            element: Some((queue, packet, element)),
-            count,
-            assumes: "",
-        };
-        self.no_effect.iter().map(advice).collect()
+    fn freed(&mut self, range: GpuRange) {
+        self.fresh.retain(|f| !(range.contains(f.start, f.len)));
+        let know = self.judge.timeline.host_know();
+        let host = self.host_record(AccessKind::Write);
+        let mut at = range.start.0;
+        self.judge.now += 1;
+        while at < range.end() {
+            let prev = self.shadow.touched(GpuAddress(at));
+            for prev in prev.into_iter().flatten() {
+                let record = self.shadow.records[prev as usize];
+                if !know.ended(record.epoch) {
+                    let range = GpuRange::new(GpuAddress(at), 4);
+                    self.judge.blame_freed(&record, &host, range);
+                }
+            }
+            at += 4;
+        }
     }
 
-    fn has_effect(&self, action: CacheAction) -> bool {
-        let gfx10 = self.topology.generation == Generation::Gfx10_3;
+    fn host_record(&self, kind: AccessKind) -> Record {
+        Record {
+            epoch: Epoch::host(0),
+            seq: self.seq,
+            who: [0; 3],
+            launch: LAUNCH,
+            wave: 0,
+            barriers: 0,
+            loc: 0,
+            client: Client::Host,
+            kind,
+            coherent: false,
+            lane: 0,
+        }
+    }
+
+    fn has_effect(&self, queue: QueueId, action: CacheAction) -> bool {
+        let gfx10 = self.judge.topology.generation == Generation::Gfx10_3;
         match action {
             CacheAction::InvalidateL1Volatile
             | CacheAction::InvalidateL2Volatile
@@ -76,25 +139,282 @@ impl State {
             | CacheAction::InvalidateL2
             | CacheAction::WritebackL2
             | CacheAction::InvalidateK
-            | CacheAction::InvalidateI
-            | CacheAction::FlushColorData
+            | CacheAction::InvalidateI => true,
+            CacheAction::FlushColorData
             | CacheAction::FlushColorMeta
             | CacheAction::FlushDepthData
-            | CacheAction::FlushDepthMeta => true,
+            | CacheAction::FlushDepthMeta => !self.compute.contains(&queue),
+        }
+    }
+
+    fn flush(&mut self, flush: &Flush<'_>) {
+        let (queue, packet) = (flush.queue, flush.packet);
+        self.seq = self.seq.max(flush.seq);
+        let timeline = &mut self.judge.timeline;
+        let who: Vec<(Epoch, Snapshot)> = match flush.boundary {
+            Some(submit) if flush.bottom => vec![timeline.end(queue, submit)],
+            Some(submit) => timeline.start(queue, submit),
+            None => vec![timeline.flush(queue, packet, flush.on_pfp, flush.bottom)],
+        };
+        for &action in flush.actions {
+            let kind = Element::Cache(action);
+            let element = self.judge.elements.run(queue, packet, kind, flush.boundary.is_some());
+            if !self.has_effect(queue, action) {
+                self.judge.elements.no_effect(element);
+            }
+            for (by, know) in &who {
+                self.judge.flushes.push(Ran {
+                    action,
+                    packet,
+                    by: *by,
+                    range: flush.range.map(round_out),
+                    know: know.clone(),
+                    seq: flush.seq,
+                    element,
+                });
+            }
+        }
+    }
+
+    fn wait_done(&mut self, queue: QueueId, packet: GpuAddress, address: GpuAddress) {
+        // A value told as one, or whatever wrote the polled bytes.
+        let known = self.judge.timeline.value(address).or_else(|| {
+            let writer = self.shadow.writer(address)?;
+            let mut know = match self.judge.timeline.dispatch_of(writer.epoch) {
+                Some((_, dispatch)) => (*dispatch.know).clone(),
+                None => Default::default(),
+            };
+            know.learn(writer.epoch);
+            Some(Arc::new(know))
+        });
+        if let Some(know) = known {
+            self.judge.timeline.wait_done(queue, packet, &know);
+        }
+    }
+
+    fn reached(&mut self, queue: QueueId, packet: GpuAddress, engine: Engine, level: Level) {
+        let gave = self.judge.timeline.reached(queue, engine, level);
+        let element = match level {
+            Level::ShadersDone | Level::Accepted | Level::WrittenBack | Level::Confirmed => {
+                Element::Shaders
+            }
+            Level::CpDma => Element::Dma,
+            Level::MicroEngine => Element::Pfp,
+        };
+        self.judge.elements.wait(queue, packet, element, gave);
+    }
+
+    /// Who makes an access: its epoch and knowledge, the dispatch, and the fields of
+    /// its record that depend on the agent.
+    fn agent(
+        &mut self,
+        access: &MemoryAccess<'_>,
+    ) -> Option<(Record, Snapshot, Option<DispatchId>)> {
+        let mut record = self.host_record(access.kind);
+        record.seq = access.seq;
+        record.loc = access.loc;
+        record.client = access.client;
+        record.coherent = access.coherent;
+        record.lane = access.pieces.first().map_or(0, |p| p.lane);
+        let timeline = &mut self.judge.timeline;
+        match access.agent {
+            Agent::Wave { dispatch, launch, group, wave, barriers, .. } => {
+                let known = timeline.dispatch(dispatch)?;
+                record.epoch = known.epoch;
+                record.launch = launch as u32;
+                record.who = group;
+                record.wave = wave as u16;
+                record.barriers = barriers as u16;
+                Some((record, known.know.clone(), Some(dispatch)))
+            }
+            Agent::Launch { dispatch, .. } => {
+                let known = timeline.dispatch(dispatch)?;
+                record.epoch = known.epoch;
+                Some((record, known.know.clone(), Some(dispatch)))
+            }
+            Agent::Engine { queue, engine, packet } => {
+                let (epoch, know) = timeline.engine(queue, engine, packet);
+                record.epoch = epoch;
+                record.who = [packet.lo(), packet.hi(), 0];
+                Some((record, know, None))
+            }
+            Agent::Boundary { queue, .. } => {
+                let (epoch, know) = timeline.me_know(queue);
+                record.epoch = epoch;
+                Some((record, know, None))
+            }
+            Agent::Host => {
+                let (epoch, know) = match access.kind {
+                    AccessKind::Write | AccessKind::Atomic => timeline.host_step(),
+                    AccessKind::Read | AccessKind::Fence => {
+                        let know = timeline.host_know();
+                        (Epoch::host(know.host), know)
+                    }
+                };
+                record.epoch = epoch;
+                Some((record, know, None))
+            }
+        }
+    }
+
+    fn access(&mut self, access: &MemoryAccess<'_>) {
+        self.seq = self.seq.max(access.seq);
+        // Polling is what waits are for; a wait's order comes when it is done.
+        if access.client == Client::Poll {
+            return;
+        }
+        let Some(first) = access.pieces.first() else {
+            return self.fence(access);
+        };
+        let bytes: u64 = access.pieces.iter().map(|p| u64::from(p.len)).sum();
+        let value = bytes <= VALUE && self.judge.timeline.is_value(first.at);
+        if access.agent == Agent::Host && access.kind == AccessKind::Read && value {
+            self.judge.timeline.host_reads_value(first.at);
+        }
+        let Some((record, know, dispatch)) = self.agent(access) else { return };
+        self.judge.now += 1;
+        if dispatch.is_some() && synchronises(&record) {
+            self.synchronise(&record, dispatch, access);
+        }
+        let path = self.path(&record);
+        let number = self.shadow.push(record);
+        let signal = value && dispatch.is_none();
+        let judged = Access { record, know, dispatch, path, number, signal };
+        walk(&mut self.shadow, &mut self.judge, &judged, &self.fresh, access.pieces);
+    }
+
+    /// A coherent access passes the caches that other units do not share.
+    fn path(&self, record: &Record) -> &'static [CacheClass] {
+        let path = self.judge.topology.path(record.client);
+        if record.coherent && path.first() == Some(&CacheClass::Vector) {
+            return &path[path.len() - 1..];
+        }
+        path
+    }
+
+    /// A device-memory barrier of a wave.
+    fn fence(&mut self, access: &MemoryAccess<'_>) {
+        if let Agent::Wave { dispatch, launch, .. } = access.agent
+            && let Some(group) = self.judge.group(dispatch, launch as u32)
+        {
+            group.fence = access.seq;
+        }
+    }
+
+    /// An atomic or coherent access of a wave: what it passes on and takes up.
+    fn synchronise(
+        &mut self,
+        record: &Record,
+        dispatch: Option<DispatchId>,
+        access: &MemoryAccess<'_>,
+    ) {
+        let Some(dispatch) = dispatch else { return };
+        let mut acquired = 0;
+        if record.kind != AccessKind::Write {
+            for piece in access.pieces {
+                let end = piece.at.0.saturating_add(u64::from(piece.len));
+                for at in (piece.at.0..end).step_by(4) {
+                    if let Some(w) = self.shadow.writer(GpuAddress(at))
+                        && w.epoch == record.epoch
+                        && synchronises(w)
+                    {
+                        acquired = acquired.max(w.seq);
+                    }
+                }
+            }
+        }
+        if let Some(group) = self.judge.group(dispatch, record.launch) {
+            group.acquired = group.acquired.max(acquired);
+            if record.kind != AccessKind::Read {
+                group.released = group.fence;
+            }
         }
     }
 }
 
+/// A flush, as its event says it.
+struct Flush<'a> {
+    queue: QueueId,
+    packet: GpuAddress,
+    actions: &'a [CacheAction],
+    range: Option<GpuRange>,
+    on_pfp: bool,
+    bottom: bool,
+    seq: u64,
+    boundary: Option<SubmitId>,
+}
+
 impl Observer for Checker {
     fn event(&mut self, event: &Event) {
-        let mut state = self.state();
-        if let Event::Flush { queue, packet, actions, .. } = event {
-            for &action in actions {
-                if !state.has_effect(action) {
-                    let key = (*queue, *packet, Element::Cache(action));
-                    *state.no_effect.entry(key).or_default() += 1;
-                }
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let seq = state.seq;
+        match event {
+            Event::Submit { submit, queue, buffer } => {
+                state.judge.timeline.submit(*submit, *queue, *buffer);
             }
+            Event::SubmitDone { submit, queue } => {
+                state.judge.timeline.submit_done(*submit, *queue);
+            }
+            Event::Packet { queue, engine, packet, name } => {
+                if *engine == Engine::Mec.name() && !state.compute.contains(queue) {
+                    state.compute.push(*queue);
+                }
+                state.judge.timeline.packet(*queue, engine, *packet, name);
+            }
+            Event::DispatchBegin { dispatch, queue, packet, kernel, .. } => {
+                let timeline = &mut state.judge.timeline;
+                timeline.dispatch_begin(*dispatch, *queue, *packet, *kernel, seq);
+            }
+            Event::DispatchEnd { dispatch } => {
+                state.judge.timeline.dispatch_end(*dispatch);
+                state.judge.forget(*dispatch);
+            }
+            Event::ValueWritten { by, packet, address, .. } => {
+                state.judge.timeline.value_written(*by, *packet, *address);
+            }
+            Event::WaitDone { queue, packet, address, .. } => {
+                state.wait_done(*queue, *packet, *address);
+            }
+            Event::Flush {
+                queue, packet, actions, range, on_pfp, bottom, seq, boundary, ..
+            } => {
+                state.flush(&Flush {
+                    queue: *queue,
+                    packet: *packet,
+                    actions,
+                    range: *range,
+                    on_pfp: *on_pfp,
+                    bottom: *bottom,
+                    seq: *seq,
+                    boundary: *boundary,
+                });
+            }
+            Event::Reached { queue, packet, engine, level } => {
+                state.reached(*queue, *packet, *engine, *level);
+            }
+            Event::EndOfPipe { queue, packet, level } => {
+                state.judge.timeline.end_of_pipe(*queue, *packet, *level);
+            }
+            // Accesses say what these moved; the rest is not about memory.
+            Event::Transfer { .. }
+            | Event::HostWrite { .. }
+            | Event::GroupBegin { .. }
+            | Event::GroupEnd { .. }
+            | Event::ValueLost { .. }
+            | Event::WaitBlocked { .. }
+            | Event::Marker { .. }
+            | Event::Interrupt { .. }
+            | Event::Fault(_) => {}
+            _ => {}
         }
+    }
+
+    fn wants_accesses(&self) -> bool {
+        true
+    }
+
+    fn access(&mut self, access: &MemoryAccess<'_>) {
+        self.state().access(access);
     }
 }

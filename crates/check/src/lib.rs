@@ -62,10 +62,19 @@
 //!
 //! It knows nothing about packets' encodings, kernels, Direct3D, or the device.
 
+mod blame;
 mod checker;
+mod clock;
+mod elements;
+mod flushes;
+mod found;
 pub mod hazard;
+mod judge;
 pub mod rules;
+mod shadow;
 pub mod text;
+mod timeline;
+mod walk;
 
 pub use checker::Checker;
 pub use hazard::{Action, At, Element, Hazard, Held, Mend, Miss, Side};

@@ -1,0 +1,621 @@
+//! Queues and the host: what each agent did and knows, built from events.
+
+use crate::clock::{Epoch, Knowledge, Snapshot, Stream};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use wavefence_base::{
+    DispatchId, Engine, GpuAddress, GpuRange, KernelId, Level, QueueId, SubmitId, Writer,
+};
+
+/// A dispatch.
+#[derive(Debug)]
+pub(crate) struct Dispatch {
+    pub(crate) epoch: Epoch,
+    pub(crate) packet: GpuAddress,
+    pub(crate) kernel: KernelId,
+    /// What it began with.
+    pub(crate) know: Snapshot,
+    /// Its place in the queue's program.
+    pub(crate) program: u32,
+    /// Accesses up to here came before it began.
+    pub(crate) seq: u64,
+    /// What its groups did to be in order with each other, by launch number.
+    pub(crate) groups: HashMap<u32, Group>,
+}
+
+/// How far a group of a running dispatch is in order with others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Group {
+    /// Its last device-memory barrier.
+    pub(crate) fence: u64,
+    /// Stores up to here were before a barrier that an atomic or coherent write
+    /// followed.
+    pub(crate) released: u64,
+    /// The latest atomic or coherent write of others that it has read.
+    pub(crate) acquired: u64,
+}
+
+/// An end-of-pipe event or DMA copy on its way.
+#[derive(Debug)]
+struct Pending {
+    packet: GpuAddress,
+    number: u32,
+    know: Snapshot,
+    program: u32,
+}
+
+/// A submission that an engine has not come to.
+#[derive(Clone, Debug)]
+struct Entry {
+    submit: SubmitId,
+    buffer: GpuRange,
+    host: Snapshot,
+}
+
+/// An engine of a queue.
+#[derive(Debug, Default)]
+struct Agent {
+    know: Snapshot,
+    packet: GpuAddress,
+    inside: Option<(SubmitId, GpuRange)>,
+    entries: VecDeque<Entry>,
+}
+
+impl Agent {
+    /// Takes up a packet; gives the former submission if it enters another.
+    fn take(&mut self, packet: GpuAddress) -> Option<Option<SubmitId>> {
+        let entry = self.entries.front()?;
+        if !entry.buffer.contains(packet, 1) {
+            return None;
+        }
+        let again = self.inside.is_some_and(|(_, b)| b == entry.buffer) && packet > self.packet;
+        if again {
+            return None;
+        }
+        let submit = entry.submit;
+        self.enter(submit)
+    }
+
+    /// Enters a submission; gives the former one if it was not inside already.
+    fn enter(&mut self, submit: SubmitId) -> Option<Option<SubmitId>> {
+        let at = self.entries.iter().position(|e| e.submit == submit)?;
+        let entry = self.entries.drain(..=at).next_back()?;
+        Arc::make_mut(&mut self.know).join(&entry.host);
+        let former = self.inside.replace((entry.submit, entry.buffer));
+        // Any packet of the new one comes after this.
+        self.packet = GpuAddress(0);
+        Some(former.map(|(submit, _)| submit))
+    }
+}
+
+/// One queue.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    index: u16,
+    me: Agent,
+    pfp: Agent,
+    has_pfp: bool,
+    /// Dispatches started.
+    pub(crate) dispatches: Vec<DispatchId>,
+    /// Place in the program of the packet that the ME or the PFP is at.
+    me_at: u32,
+    pfp_at: u32,
+    /// Packets that the PFP has passed on, with their places.
+    passed: VecDeque<(GpuAddress, u32)>,
+    dma: u32,
+    eop: u32,
+    pending_dma: VecDeque<Pending>,
+    pending_eop: VecDeque<Pending>,
+    /// The copy that moves bytes now.
+    moving: Option<Pending>,
+    /// What the last end-of-pipe event that landed knew.
+    landed: Snapshot,
+    landing: Option<GpuAddress>,
+    /// Places in the program of end-of-pipe events and of copies.
+    eop_programs: Vec<u32>,
+    dma_programs: Vec<u32>,
+    boundary: u32,
+    /// What was known when the ME left a submission.
+    left: VecDeque<(SubmitId, Knowledge)>,
+}
+
+/// Packets that take effect at the end of the pipe.
+const END_OF_PIPE: [&str; 3] = ["EVENT_WRITE_EOP", "EVENT_WRITE_EOS", "RELEASE_MEM"];
+/// Packets of the command processor's DMA.
+const CP_DMA: [&str; 2] = ["DMA_DATA", "CP_DMA"];
+
+impl Queue {
+    fn new(index: u16) -> Self {
+        Self {
+            index,
+            me: Agent::default(),
+            pfp: Agent::default(),
+            has_pfp: false,
+            dispatches: Vec::new(),
+            me_at: 0,
+            pfp_at: 0,
+            passed: VecDeque::new(),
+            dma: 0,
+            eop: 0,
+            pending_dma: VecDeque::new(),
+            pending_eop: VecDeque::new(),
+            moving: None,
+            landed: Snapshot::default(),
+            landing: None,
+            eop_programs: Vec::new(),
+            dma_programs: Vec::new(),
+            boundary: 0,
+            left: VecDeque::new(),
+        }
+    }
+
+    /// What the ME knows now, of itself too.
+    pub(crate) fn me_know(&mut self) -> Snapshot {
+        let (index, at, pfp) = (self.index, self.me_at, self.has_pfp);
+        let known = self.me.know.of(index);
+        if known.engine != at || pfp && known.pfp < at {
+            let mine = Arc::make_mut(&mut self.me.know).of_mut(index);
+            mine.engine = at;
+            if pfp {
+                mine.pfp = mine.pfp.max(at);
+            }
+        }
+        self.me.know.clone()
+    }
+
+    fn pfp_know(&mut self) -> Snapshot {
+        let (index, at) = (self.index, self.pfp_at);
+        if self.pfp.know.of(index).pfp != at {
+            Arc::make_mut(&mut self.pfp.know).of_mut(index).pfp = at;
+        }
+        self.pfp.know.clone()
+    }
+
+    fn agent(&mut self, pfp: bool) -> &mut Agent {
+        if pfp { &mut self.pfp } else { &mut self.me }
+    }
+
+    /// Place in the program of some work of this queue.
+    pub(crate) fn program(&self, epoch: Epoch, dispatches: &[Dispatch]) -> u32 {
+        let of = |list: &[u32]| list.get(epoch.number as usize - 1).copied().unwrap_or(0);
+        match epoch.stream {
+            Stream::Dispatch => self
+                .dispatches
+                .get(epoch.number as usize - 1)
+                .and_then(|d| dispatches.get(d.index()))
+                .map_or(0, |d| d.program),
+            Stream::Engine | Stream::Pfp => epoch.number,
+            Stream::Dma => of(&self.dma_programs),
+            Stream::EndOfPipe => of(&self.eop_programs),
+            Stream::Boundary | Stream::Host => 0,
+        }
+    }
+
+    /// Everything the queue has started, as known when it is done.
+    fn all_done(&mut self) -> Knowledge {
+        let mut know = (*self.me_know()).clone();
+        know.join(&self.landed);
+        let mine = know.of_mut(self.index);
+        mine.ended = self.dispatches.len() as u32;
+        mine.accepted = mine.ended;
+        mine.dma = self.dma;
+        mine.eop = self.eop;
+        mine.eop_done = self.eop;
+        mine.eop_confirmed = self.eop;
+        mine.pfp = mine.pfp.max(self.pfp_at);
+        know
+    }
+}
+
+/// What a wait or flush that was reached gave, for judging what was redundant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gave {
+    /// Dispatches or copies known from then on, or the ME's place for the PFP.
+    pub(crate) upto: u32,
+    /// The place in the program at which it gave that.
+    pub(crate) program: u32,
+}
+
+/// All queues and the host.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    queues: Vec<Queue>,
+    pub(crate) dispatches: Vec<Dispatch>,
+    host: Knowledge,
+    /// Knowledge that the value last written to an address carries.
+    values: HashMap<u64, Snapshot>,
+}
+
+impl Timeline {
+    /// The queue, known from its first event on.
+    pub(crate) fn queue(&mut self, id: QueueId) -> &mut Queue {
+        while self.queues.len() <= id.index() {
+            self.queues.push(Queue::new(self.queues.len() as u16));
+        }
+        &mut self.queues[id.index()]
+    }
+
+    pub(crate) fn queue_at(&self, id: QueueId) -> Option<&Queue> {
+        self.queues.get(id.index())
+    }
+
+    pub(crate) fn dispatch(&self, id: DispatchId) -> Option<&Dispatch> {
+        self.dispatches.get(id.index())
+    }
+
+    /// The dispatch that an epoch is.
+    pub(crate) fn dispatch_of(&self, epoch: Epoch) -> Option<(DispatchId, &Dispatch)> {
+        if epoch.stream != Stream::Dispatch {
+            return None;
+        }
+        let queue = self.queue_at(epoch.queue()?)?;
+        let id = *queue.dispatches.get((epoch.number as usize).checked_sub(1)?)?;
+        Some((id, self.dispatch(id)?))
+    }
+
+    /// Place in its queue's program.
+    pub(crate) fn program(&self, epoch: Epoch) -> u32 {
+        epoch
+            .queue()
+            .and_then(|q| self.queue_at(q))
+            .map_or(0, |q| q.program(epoch, &self.dispatches))
+    }
+
+    /// The host does something: its number, and what it knows, itself included.
+    pub(crate) fn host_step(&mut self) -> (Epoch, Snapshot) {
+        self.host.host += 1;
+        (Epoch::host(self.host.host), Arc::new(self.host.clone()))
+    }
+
+    /// What the host knows.
+    pub(crate) fn host_know(&self) -> Snapshot {
+        Arc::new(self.host.clone())
+    }
+
+    /// The host read a value: true if a queue wrote it, so that it is a signal.
+    pub(crate) fn host_reads_value(&mut self, at: GpuAddress) -> bool {
+        match self.values.get(&at.0) {
+            Some(know) => {
+                self.host.join(know);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// True if a value that waits may look at was written there.
+    pub(crate) fn is_value(&self, at: GpuAddress) -> bool {
+        self.values.contains_key(&at.0)
+    }
+
+    pub(crate) fn submit(&mut self, submit: SubmitId, queue: QueueId, buffer: GpuRange) {
+        let host = self.host_know();
+        let queue = self.queue(queue);
+        let entry = Entry { submit, buffer, host };
+        queue.me.entries.push_back(entry.clone());
+        queue.pfp.entries.push_back(entry);
+    }
+
+    pub(crate) fn submit_done(&mut self, submit: SubmitId, id: QueueId) {
+        let queue = self.queue(id);
+        let at = queue.left.iter().position(|(s, _)| *s == submit);
+        let know = match at {
+            Some(at) => queue.left.drain(..=at).next_back().map(|(_, know)| know),
+            None => None,
+        };
+        let mut know = know.unwrap_or_else(|| queue.all_done());
+        let mine = know.of_mut(queue.index);
+        mine.boundary = mine.boundary.max(queue.boundary);
+        self.host.join(&know);
+    }
+
+    pub(crate) fn packet(&mut self, id: QueueId, engine: &str, packet: GpuAddress, name: &str) {
+        let queue = self.queue(id);
+        let pfp = engine == Engine::Pfp.name();
+        if pfp {
+            queue.has_pfp = true;
+            queue.pfp_at += 1;
+            queue.passed.push_back((packet, queue.pfp_at));
+            queue.pfp.take(packet);
+            queue.pfp.packet = packet;
+            return;
+        }
+        if let Some(Some(former)) = queue.me.take(packet) {
+            let know = queue.all_done();
+            queue.left.push_back((former, know));
+        }
+        if queue.has_pfp {
+            if let Some(at) = queue.passed.iter().position(|(p, _)| *p == packet) {
+                queue.me_at = queue.passed[at].1;
+                queue.passed.drain(..=at);
+            }
+        } else {
+            queue.me_at += 1;
+        }
+        queue.me.packet = packet;
+        let program = queue.me_at;
+        if END_OF_PIPE.contains(&name) {
+            queue.eop += 1;
+            queue.eop_programs.push(program);
+            let know = queue.end_of_pipe_knows();
+            let number = queue.eop;
+            queue.pending_eop.push_back(Pending { packet, number, know, program });
+        } else if CP_DMA.contains(&name) {
+            queue.dma += 1;
+            queue.dma_programs.push(program);
+            let (number, know) = (queue.dma, queue.me_know());
+            queue.pending_dma.push_back(Pending { packet, number, know, program });
+        }
+    }
+
+    pub(crate) fn dispatch_begin(
+        &mut self,
+        id: DispatchId,
+        queue: QueueId,
+        packet: GpuAddress,
+        kernel: KernelId,
+        seq: u64,
+    ) {
+        let q = self.queue(queue);
+        q.dispatches.push(id);
+        let epoch = Epoch::new(queue, Stream::Dispatch, q.dispatches.len() as u32);
+        let dispatch = Dispatch {
+            epoch,
+            packet,
+            kernel,
+            know: q.me_know(),
+            program: q.me_at,
+            seq,
+            groups: HashMap::new(),
+        };
+        self.dispatches.push(dispatch);
+    }
+
+    pub(crate) fn dispatch_end(&mut self, id: DispatchId) {
+        if let Some(dispatch) = self.dispatches.get_mut(id.index()) {
+            dispatch.groups = HashMap::new();
+        }
+    }
+
+    /// Who runs a flush that a packet asked for, and what it knows.
+    pub(crate) fn flush(
+        &mut self,
+        id: QueueId,
+        packet: GpuAddress,
+        on_pfp: bool,
+        bottom: bool,
+    ) -> (Epoch, Snapshot) {
+        let queue = self.queue(id);
+        let pending = queue.pending_eop.iter().find(|p| p.packet == packet);
+        match pending {
+            Some(p) if bottom => {
+                let by = Epoch::new(id, Stream::EndOfPipe, p.number);
+                (by, accepted(&p.know, queue.index))
+            }
+            Some(_) | None if on_pfp => {
+                let know = queue.pfp_know();
+                (Epoch::new(id, Stream::Pfp, queue.pfp_at), know)
+            }
+            Some(_) | None => {
+                let know = queue.me_know();
+                (Epoch::new(id, Stream::Engine, queue.me_at), know)
+            }
+        }
+    }
+
+    /// Who runs the flushes at a submission's start: the ME, and the prefetch parser
+    /// where there is one, before either does anything of the submission.
+    pub(crate) fn start(&mut self, id: QueueId, submit: SubmitId) -> Vec<(Epoch, Snapshot)> {
+        let queue = self.queue(id);
+        if let Some(Some(former)) = queue.me.enter(submit) {
+            let know = queue.all_done();
+            queue.left.push_back((former, know));
+        }
+        queue.pfp.enter(submit);
+        let mut who = vec![(Epoch::new(id, Stream::Engine, queue.me_at), queue.me_know())];
+        if queue.has_pfp {
+            who.push((Epoch::new(id, Stream::Pfp, queue.pfp_at), queue.pfp_know()));
+        }
+        who
+    }
+
+    /// Who runs the flushes at a submission's end.
+    pub(crate) fn end(&mut self, id: QueueId, submit: SubmitId) -> (Epoch, Snapshot) {
+        let queue = self.queue(id);
+        queue.boundary += 1;
+        let left = queue.left.iter().find(|(s, _)| *s == submit).map(|(_, know)| know.clone());
+        let know = left.unwrap_or_else(|| queue.all_done());
+        (Epoch::new(id, Stream::Boundary, queue.boundary), Arc::new(know))
+    }
+
+    /// An engine goes on behind a wait: what it gained, if anything.
+    pub(crate) fn reached(&mut self, id: QueueId, engine: Engine, level: Level) -> Gave {
+        let queue = self.queue(id);
+        let pfp = engine == Engine::Pfp;
+        let started = queue.dispatches.len() as u32;
+        let (dma, index, me_at) = (queue.dma, queue.index, queue.me_at);
+        let joins = match level {
+            Level::MicroEngine => Some(queue.me_know()),
+            Level::WrittenBack | Level::Confirmed => Some(queue.landed.clone()),
+            Level::ShadersDone | Level::Accepted | Level::CpDma => None,
+        };
+        let eop = queue.eop_programs.len() as u32 - queue.pending_eop.len() as u32;
+        let program = if pfp { queue.pfp_at } else { queue.me_at };
+        let know = Arc::make_mut(&mut queue.agent(pfp).know);
+        if let Some(other) = joins {
+            know.join(&other);
+        }
+        let mine = know.of_mut(index);
+        let upto = match level {
+            Level::MicroEngine => me_at,
+            Level::CpDma => {
+                mine.dma = mine.dma.max(dma);
+                dma
+            }
+            Level::ShadersDone | Level::Accepted | Level::WrittenBack | Level::Confirmed => {
+                mine.ended = mine.ended.max(started);
+                if level != Level::ShadersDone {
+                    mine.accepted = mine.accepted.max(started);
+                }
+                if matches!(level, Level::WrittenBack | Level::Confirmed) {
+                    mine.eop = mine.eop.max(eop);
+                    mine.eop_done = mine.eop_done.max(eop);
+                }
+                if level == Level::Confirmed {
+                    mine.eop_confirmed = mine.eop_confirmed.max(eop);
+                }
+                started
+            }
+        };
+        Gave { upto, program }
+    }
+
+    /// An end-of-pipe event takes effect.
+    pub(crate) fn end_of_pipe(&mut self, id: QueueId, packet: GpuAddress, level: Level) {
+        let queue = self.queue(id);
+        let Some(at) = queue.pending_eop.iter().position(|p| p.packet == packet) else { return };
+        let Some(pending) = queue.pending_eop.drain(..=at).next_back() else { return };
+        let mut know = (*pending.know).clone();
+        know.join(&queue.landed);
+        let mine = know.of_mut(queue.index);
+        if level != Level::ShadersDone {
+            mine.accepted = mine.accepted.max(mine.ended);
+        }
+        mine.eop = mine.eop.max(pending.number);
+        // Its own cache actions may come after its value; those of earlier events
+        // are complete.
+        let done = match level {
+            Level::ShadersDone | Level::Accepted => pending.number - 1,
+            Level::WrittenBack | Level::Confirmed | Level::CpDma | Level::MicroEngine => {
+                pending.number
+            }
+        };
+        mine.eop_done = mine.eop_done.max(done);
+        if level == Level::Confirmed {
+            mine.eop_confirmed = mine.eop_confirmed.max(pending.number);
+        }
+        queue.landed = Arc::new(know);
+        queue.landing = Some(packet);
+    }
+
+    pub(crate) fn value_written(&mut self, by: Writer, packet: Option<GpuAddress>, at: GpuAddress) {
+        let know = match by {
+            Writer::Host => self.host_step().1,
+            Writer::Queue(id) => {
+                let queue = self.queue(id);
+                if packet.is_some() && queue.landing == packet {
+                    queue.landed.clone()
+                } else {
+                    queue.me_know()
+                }
+            }
+            Writer::Dma(id) => {
+                let queue = self.queue(id);
+                match &queue.moving {
+                    Some(p) if Some(p.packet) == packet => {
+                        let mut know = (*p.know).clone();
+                        know.of_mut(queue.index).dma = p.number;
+                        Arc::new(know)
+                    }
+                    _ => queue.me_know(),
+                }
+            }
+            Writer::Shader(_, dispatch) => {
+                self.dispatch(dispatch).map(|d| d.know.clone()).unwrap_or_default()
+            }
+            _ => return,
+        };
+        self.values.insert(at.0, know);
+    }
+
+    /// What a value at that address carries, if it was told as a value.
+    pub(crate) fn value(&self, at: GpuAddress) -> Option<Snapshot> {
+        self.values.get(&at.0).cloned()
+    }
+
+    /// A wait was ended by a value that carries `know`.
+    pub(crate) fn wait_done(&mut self, id: QueueId, packet: GpuAddress, know: &Knowledge) {
+        let queue = self.queue(id);
+        let pfp = queue.has_pfp && queue.me.packet != packet && queue.pfp.packet == packet;
+        Arc::make_mut(&mut queue.agent(pfp).know).join(know);
+    }
+
+    /// An engine accesses memory: its epoch, what it knows, and its place in the
+    /// program.
+    pub(crate) fn engine(
+        &mut self,
+        id: QueueId,
+        engine: Engine,
+        packet: GpuAddress,
+    ) -> (Epoch, Snapshot) {
+        let queue = self.queue(id);
+        match engine {
+            Engine::Pfp => {
+                let know = queue.pfp_know();
+                (Epoch::new(id, Stream::Pfp, queue.pfp_at), know)
+            }
+            Engine::Me | Engine::Mec | Engine::Sdma => {
+                let know = queue.me_know();
+                (Epoch::new(id, Stream::Engine, queue.me_at), know)
+            }
+            Engine::CpDma => {
+                if let Some(at) = queue.pending_dma.iter().position(|p| p.packet == packet) {
+                    queue.moving = queue.pending_dma.drain(..=at).next_back();
+                }
+                match &queue.moving {
+                    Some(p) => {
+                        let mut know = (*p.know).clone();
+                        let mine = know.of_mut(queue.index);
+                        // Copies run one after the other.
+                        mine.dma = mine.dma.max(p.number);
+                        debug_assert!(p.program <= queue.me_at);
+                        (Epoch::new(id, Stream::Dma, p.number), Arc::new(know))
+                    }
+                    None => {
+                        let know = queue.me_know();
+                        (Epoch::new(id, Stream::Engine, queue.me_at), know)
+                    }
+                }
+            }
+            Engine::EndOfPipe => {
+                let pending = queue.pending_eop.iter().find(|p| p.packet == packet);
+                let (number, know) = match pending {
+                    Some(p) => (p.number, p.know.clone()),
+                    // Told as landed before its value.
+                    None => (queue.landed.of(queue.index).eop.max(1), queue.landed.clone()),
+                };
+                let mut know = (*know).clone();
+                let mine = know.of_mut(queue.index);
+                mine.eop = mine.eop.max(number);
+                (Epoch::new(id, Stream::EndOfPipe, number), Arc::new(know))
+            }
+        }
+    }
+
+    /// What the ME of a queue knows now.
+    pub(crate) fn me_know(&mut self, id: QueueId) -> (Epoch, Snapshot) {
+        let queue = self.queue(id);
+        let know = queue.me_know();
+        (Epoch::new(id, Stream::Engine, queue.me_at), know)
+    }
+}
+
+/// The same, with every dispatch that ended also accepted: cache actions of an
+/// end-of-pipe event come after that.
+fn accepted(know: &Snapshot, queue: u16) -> Snapshot {
+    let mut know = (**know).clone();
+    let mine = know.of_mut(queue);
+    mine.accepted = mine.accepted.max(mine.ended);
+    Arc::new(know)
+}
+
+impl Queue {
+    /// What an end-of-pipe event taken up now will know when its value lands: what
+    /// the ME knows, and that the waves of every dispatch so far have ended.
+    fn end_of_pipe_knows(&mut self) -> Snapshot {
+        let mut know = (*self.me_know()).clone();
+        let mine = know.of_mut(self.index);
+        mine.ended = self.dispatches.len() as u32;
+        Arc::new(know)
+    }
+}
