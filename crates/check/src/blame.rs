@@ -2,7 +2,7 @@
 //! smallest mend.
 
 use crate::clock::Stream;
-use crate::flushes::{Effect, effects};
+use crate::flushes::{Effect, Ran, effects};
 use crate::hazard::{Action, At, Hazard, Held, Mend, Miss, Side};
 use crate::judge::{Access, Inside, Judge, Order, Stale};
 use crate::rules;
@@ -299,7 +299,7 @@ impl Judge {
     ) -> Vec<Miss> {
         let since = self.timeline.dispatch_of(writer.epoch).map_or(writer.seq, |(_, d)| d.seq);
         let know = &access.know;
-        let knows = |r: &crate::flushes::Ran| r.know.landed(writer.epoch);
+        let knows = |r: &Ran| r.know.landed(writer.epoch);
         let range =
             self.flushes.last(effect, since, |r| knows(r) && r.before(know) && !r.covers(at));
         if let Some(ran) = range

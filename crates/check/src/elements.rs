@@ -166,7 +166,7 @@ impl Elements {
                 Some(advice(rule, action, (queue, *packet, element), one.runs))
             })
             .collect();
-        list.sort_by_key(|h| (h.element.map(|(q, p, e)| (q, p, e)), h.rule.number));
+        list.sort_by_key(|h| (h.element, h.rule.number));
         list
     }
 }

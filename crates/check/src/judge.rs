@@ -2,7 +2,7 @@
 
 use crate::clock::{Epoch, Snapshot, Stream};
 use crate::elements::Elements;
-use crate::flushes::{Effect, Flushes};
+use crate::flushes::{Effect, Flushes, Ran};
 use crate::found::Found;
 use crate::shadow::{LAUNCH, Record};
 use crate::timeline::{Group, Timeline};
@@ -255,7 +255,7 @@ impl Judge {
             } else if let Some(below) = l2 {
                 let below = self.flushes.get(below);
                 let (by, same) = (below.by, (below.by.queue, below.by.stream));
-                let after = |r: &crate::flushes::Ran| {
+                let after = |r: &Ran| {
                     below.before(&r.know)
                         || (r.by.queue, r.by.stream) == same && r.by.number >= by.number
                 };
@@ -290,13 +290,7 @@ impl Judge {
             let effect = Effect::Invalidate(class);
             let guard = if through_l2 { reach.after_l2[i] } else { reach.plain[i] };
             let guard = guard.or_else(|| {
-                let cleaned = |r: &crate::flushes::Ran| r.know.ended(fill.epoch);
-                // Cleaned before the write: nobody has filled it since.
-                if through_l2 {
-                    None
-                } else {
-                    self.flushes.between(effect, at, cleaned, &access.know)
-                }
+                if through_l2 { None } else { self.cleaned(effect, at, &fill, writer, access) }
             });
             match guard {
                 Some(ran) => {
@@ -319,6 +313,27 @@ impl Judge {
             }
         }
         missing
+    }
+
+    /// An invalidate that came after the fill and before the write. One that ran while
+    /// the writer may have run counts for nothing: what reads the line beside the
+    /// writer would bring the old bytes back.
+    fn cleaned(
+        &self,
+        effect: Effect,
+        at: GpuAddress,
+        fill: &Record,
+        writer: &Record,
+        access: &Access,
+    ) -> Option<u32> {
+        let after = |r: &Ran| r.know.ended(fill.epoch);
+        match self.timeline.dispatch_of(writer.epoch) {
+            Some((_, dispatch)) => self.flushes.between(effect, at, after, &dispatch.know),
+            None => self
+                .flushes
+                .between(effect, at, after, &access.know)
+                .filter(|&ran| self.flushes.get(ran).seq < writer.seq),
+        }
     }
 
     /// True if a fill cannot be older than the write.

@@ -52,9 +52,10 @@
 //!
 //! *May have held.* A line may be in some cache of a class if an access that can fill
 //! it was made by any unit since the device was made, did not know the write, and no
-//! invalidate of that class came after it and before the read. Evictions and the unit
-//! that a group runs on are chance, so they excuse nothing. A line that nobody can
-//! have filled is cold, and silent.
+//! invalidate of that class came between it and the write (an invalidate that ran while
+//! the writer may have run counts for nothing). Evictions and the unit that a group
+//! runs on are chance, so they excuse nothing. A line that nobody can have filled is
+//! cold, and silent.
 //!
 //! *Verdicts.* Proven: the record of the read says that its bytes were taken before
 //! the write. Possible: the axioms allow it. Advice: at the end of the run no access
