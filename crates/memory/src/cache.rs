@@ -396,3 +396,6 @@ pub fn runs(mask: ByteMask) -> impl Iterator<Item = (usize, usize)> {
         Some((at as usize, len as usize))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -39,6 +39,7 @@ impl Hierarchy {
     /// caches do nothing: what they act on is not modelled yet.
     pub fn act(&mut self, action: CacheAction, range: Option<GpuRange>) -> ActionCost {
         use CacheClass as C;
+        self.backing.refresh();
         let range = range.map(|r| {
             let start = r.start.0 / RANGE_UNIT * RANGE_UNIT;
             (start, r.end().checked_next_multiple_of(RANGE_UNIT).unwrap_or(u64::MAX))

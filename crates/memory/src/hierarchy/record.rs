@@ -182,7 +182,8 @@ impl Hierarchy {
         let kept = self.caches[cache].stamps(slot);
         stamps[..kept.len()].copy_from_slice(kept);
         if self.classes[cache] == CacheClass::L2 {
-            self.stores.lower(base, &mut stamps[..kept.len()]);
+            let stored = self.caches[cache].line(slot).dirty;
+            self.stores.lower(base, &mut stamps[..kept.len()], stored);
         }
         stamps
     }
@@ -190,10 +191,10 @@ impl Hierarchy {
     /// How old the dwords are that memory gives now for the bytes at `base`.
     pub(super) fn stamps_of_memory(&mut self, base: u64) -> [u64; MAX_DWORDS] {
         let mut stamps = [self.seq; MAX_DWORDS];
-        self.stores.lower(base, &mut stamps);
+        self.stores.lower(base, &mut stamps, 0);
         for l2 in self.of_class(CacheClass::L2) {
             let shift = self.caches[l2].shift();
-            for dword in 0..MAX_DWORDS {
+            for (dword, now) in stamps.iter_mut().enumerate() {
                 let address = base + 4 * dword as u64;
                 let within = (address & ((1 << shift) - 1)) as u32;
                 let cache = &mut self.caches[l2];
@@ -202,7 +203,7 @@ impl Hierarchy {
                 {
                     let stamp = cache.stamps(slot).get(within as usize / 4).copied();
                     let before = stamp.unwrap_or(0).saturating_sub(1);
-                    stamps[dword] = stamps[dword].min(before);
+                    *now = (*now).min(before);
                 }
             }
         }

@@ -126,8 +126,9 @@ impl Stores {
     }
 
     /// Lowers the stamps of the dwords at `base` to before the oldest store that
-    /// is still on its way there.
-    pub fn lower(&self, base: u64, stamps: &mut [u64]) {
+    /// is still on its way there. Dwords of `stored` have their stamp from a store
+    /// themselves; an older one still on its way is not missing there yet.
+    pub fn lower(&self, base: u64, stamps: &mut [u64], stored: ByteMask) {
         if self.total == 0 {
             return;
         }
@@ -147,7 +148,8 @@ impl Stores {
                     let there = at
                         .checked_sub(p.base)
                         .is_some_and(|at| at < 128 && p.mask & span(at as u32, 4) != 0);
-                    if there {
+                    let overtaken = stored >> (4 * i) & 0xF != 0 && p.seq < *stamp;
+                    if there && !overtaken {
                         *stamp = (*stamp).min(p.seq.saturating_sub(1));
                     }
                 }
@@ -159,6 +161,7 @@ impl Stores {
 impl Hierarchy {
     /// Lets stores arrive in L2.
     pub fn land(&mut self, which: Land) {
+        self.backing.refresh();
         match which {
             Land::Unit(unit) => self.land_unit(unit),
             Land::All => {
