@@ -8,7 +8,7 @@
 mod fetch;
 mod layout;
 
-pub(crate) use fetch::Texels;
+pub(crate) use fetch::{Change, Texels, change};
 pub(crate) use layout::Geometry;
 pub use layout::{LEVEL_ALIGNMENT, Level, MAX_LEVELS, ROW_ALIGNMENT};
 
@@ -31,6 +31,8 @@ pub struct Request<'a> {
     pub coords: &'a [&'a Lanes],
     /// Texel offset; may be empty.
     pub offset: &'a [&'a Lanes],
+    /// Results and `data` are 64 bits: two lane arrays each, low words first.
+    pub wide: bool,
     /// As in `Inst::Image`.
     pub data: &'a [&'a Lanes],
     /// The lanes that run. Implicit derivatives look at lanes of a quad (four
@@ -61,12 +63,17 @@ impl Request<'_> {
     }
 }
 
-/// Whether [`execute`] can do `op` with these descriptors; worth asking once,
-/// when they are read.
+/// Whether [`execute`] can do `op`, on registers of 64 bits if `wide`, with these
+/// descriptors.
 ///
 /// # Errors
 /// A [`Limit`] that names what is not supported.
-pub fn check(op: &ImageOp, image: &Descriptor, sampler: Option<&Descriptor>) -> Result<(), Limit> {
+pub fn check(
+    op: &ImageOp,
+    wide: bool,
+    image: &Descriptor,
+    sampler: Option<&Descriptor>,
+) -> Result<(), Limit> {
     let no = |what: &str| Err(Limit::unsupported(what));
     match image {
         Descriptor::Null => return Ok(()),
@@ -78,13 +85,13 @@ pub fn check(op: &ImageOp, image: &Descriptor, sampler: Option<&Descriptor>) -> 
             if b.bytes > 1 << 32 {
                 return no("a typed buffer of more than 4 GiB");
             }
-            check_format(op, b.format)?;
+            check_format(op, wide, b.format)?;
         }
         Descriptor::Image(i) => {
             if i.bytes() > 1 << 32 {
                 return no("an image of more than 4 GiB");
             }
-            check_format(op, i.format)?;
+            check_format(op, wide, i.format)?;
         }
     }
     match op {
@@ -131,21 +138,27 @@ pub fn check(op: &ImageOp, image: &Descriptor, sampler: Option<&Descriptor>) -> 
 }
 
 /// What formats an operation takes.
-fn check_format(op: &ImageOp, format: TexelFormat) -> Result<(), Limit> {
+fn check_format(op: &ImageOp, wide: bool, format: TexelFormat) -> Result<(), Limit> {
     let name = format.name();
+    let bits = format.component_bits();
+    let no = |what: String| Err(Limit::unsupported(what));
     match op {
         ImageOp::Size { .. } | ImageOp::Levels | ImageOp::QueryLod => Ok(()),
-        ImageOp::Atomic(_) if format.component_bits() != [32] => Err(Limit::unsupported(format!(
-            "an image atomic on {name}; it takes formats of one 32-bit component"
-        ))),
         ImageOp::Load { .. }
         | ImageOp::Store
         | ImageOp::Sample { .. }
         | ImageOp::Gather { .. }
         | ImageOp::Atomic(_)
-            if format.component_bits() == [64] =>
+            if wide != (bits == [64]) =>
         {
-            Err(Limit::unsupported(format!("image access through the 64-bit format {name}")))
+            no(if wide {
+                format!("a 64-bit image access through the format {name}")
+            } else {
+                format!("image access through the 64-bit format {name}")
+            })
+        }
+        ImageOp::Atomic(_) if !wide && bits != [32] => {
+            no(format!("an image atomic on {name}; it takes formats of one 32-bit component"))
         }
         ImageOp::Load { .. }
         | ImageOp::Store
@@ -181,7 +194,7 @@ pub fn execute<'r>(
     port: &mut dyn Port,
     out: &mut [Lanes],
 ) -> Result<(), Limit> {
-    check(op, request.image, request.sampler)?;
+    check(op, request.wide, request.image, request.sampler)?;
     match request.image {
         Descriptor::Image(image) => on_image(op, request, image, read, port, out),
         Descriptor::TypedBuffer(buffer) => on_buffer(op, request, buffer, port, out),
@@ -222,15 +235,11 @@ fn on_buffer(
     let texels = request.texels(buffer.address, buffer.bytes, buffer.format);
     match op {
         ImageOp::Load { .. } => {
-            let mut values = [[0; 64]; 4];
-            texels.load(port, &offsets, mask, &mut values);
-            give(out, &values);
+            texels.give(port, &offsets, mask, out);
         }
         ImageOp::Store => texels.store(port, &offsets, mask, request.data),
         ImageOp::Atomic(op) => {
-            let mut old = [0; 64];
-            texels.atomic(port, *op, &offsets, mask, request.data, &mut old);
-            give(out, &[old]);
+            texels.change(port, *op, &offsets, mask, request.data, out);
         }
         ImageOp::Size { .. } => give(out, &[[u32::try_from(elements).unwrap_or(u32::MAX); 64]]),
         // Refused by `check`.
@@ -256,9 +265,7 @@ fn on_image<'r>(
                 Lod::Zero | Lod::Implicit(_) | Lod::Grad(..) => None,
             };
             let (offsets, mask) = place(request, image, &geometry, level);
-            let mut values = [[0; 64]; 4];
-            request.texels_of(&geometry, image).load(port, &offsets, mask, &mut values);
-            give(out, &values);
+            request.texels_of(&geometry, image).give(port, &offsets, mask, out);
         }
         ImageOp::Store => {
             let (offsets, mask) = place(request, image, &geometry, None);
@@ -267,9 +274,7 @@ fn on_image<'r>(
         ImageOp::Atomic(op) => {
             let (offsets, mask) = place(request, image, &geometry, None);
             let texels = request.texels_of(&geometry, image);
-            let mut old = [0; 64];
-            texels.atomic(port, *op, &offsets, mask, request.data, &mut old);
-            give(out, &[old]);
+            texels.change(port, *op, &offsets, mask, request.data, out);
         }
         ImageOp::Size { level } => size(image, &geometry, level.map(read), out),
         ImageOp::Levels => give(out, &[[geometry.count; 64]]),

@@ -71,7 +71,8 @@ impl Program for Prepared {
 #[repr(align(32))]
 struct Stage {
     offsets: Lanes,
-    data: [Lanes; 4],
+    /// Components of 64 bits take two.
+    data: [Lanes; 8],
 }
 
 /// A wave: its program beside its state, so that running it need not count
@@ -145,7 +146,7 @@ impl State {
             table: Vec::new(),
             spare: Vec::new(),
             scratch: vec![0; scratch],
-            stage: Box::new(Stage { offsets: [0; 64], data: [[0; 64]; 4] }),
+            stage: Box::new(Stage { offsets: [0; 64], data: [[0; 64]; 8] }),
             ids_for: None,
             ids: Box::new([[0; 64]; 3]),
             refused: None,
@@ -195,6 +196,16 @@ impl State {
                 Step::Store(index) => {
                     *env.budget = env.budget.saturating_sub(1);
                     self.store(&flat.accesses[*index as usize], env);
+                    self.pc += 1;
+                }
+                Step::LoadSized(index) => {
+                    *env.budget = env.budget.saturating_sub(1);
+                    self.load_sized(&flat.accesses[*index as usize], env);
+                    self.pc += 1;
+                }
+                Step::StoreSized(index) => {
+                    *env.budget = env.budget.saturating_sub(1);
+                    self.store_sized(&flat.accesses[*index as usize], env);
                     self.pc += 1;
                 }
                 Step::Inst(index) => {
@@ -260,26 +271,44 @@ impl State {
                 self.go(self.exec & !gone, empty.0 as usize);
             }
             Step::Switch { selector, slot, cases, default } => {
-                self.switch(flat.loc(*selector), *slot as usize, cases, *default);
+                self.switch(flat, *selector, *slot as usize, cases, *default);
             }
             Step::Case { slot, empty } => {
                 self.go(self.exec | self.slots[*slot as usize], empty.0 as usize);
             }
             Step::Select { selector, cases, other } => {
-                let value = self.scalar(flat, *selector);
+                let value = self.value(flat, *selector, 0);
                 let found = cases.iter().find(|c| c.0 == value).map_or(*other, |c| c.1);
                 self.pc = found.0 as usize;
             }
             Step::Ops { .. }
             | Step::Load(_)
             | Step::Store(_)
+            | Step::LoadSized(_)
+            | Step::StoreSized(_)
             | Step::Inst(_)
             | Step::Back { .. }
             | Step::End => {}
         }
     }
 
-    fn switch(&mut self, loc: Loc, slot: usize, cases: &[(u32, u32)], default: Option<u32>) {
+    /// The value of a register of any width in one lane.
+    fn value(&self, flat: &Flat, reg: Reg, lane: u32) -> u64 {
+        let low = u64::from(self.file.lane(flat.loc(reg), lane));
+        if !flat.is_wide(reg) {
+            return low;
+        }
+        u64::from(self.file.lane(flat.high(reg), lane)) << 32 | low
+    }
+
+    fn switch(
+        &mut self,
+        flat: &Flat,
+        selector: Reg,
+        slot: usize,
+        cases: &[(u64, u32)],
+        default: Option<u32>,
+    ) {
         for &(_, case) in cases {
             self.slots[case as usize] = 0;
         }
@@ -288,7 +317,7 @@ impl State {
         }
         self.slots[slot] = self.exec;
         for lane in self.mask().iter() {
-            let value = self.file.lane(loc, lane);
+            let value = self.value(flat, selector, lane);
             let case = cases.iter().find(|c| c.0 == value).map(|c| c.1).or(default);
             if let Some(case) = case {
                 self.slots[case as usize] |= 1 << lane;

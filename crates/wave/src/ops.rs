@@ -13,6 +13,7 @@ pub mod convert;
 pub mod cross;
 pub mod float;
 pub mod int;
+pub mod sized;
 pub mod trans;
 
 mod series;

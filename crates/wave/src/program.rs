@@ -16,12 +16,12 @@ mod live;
 mod pack;
 mod uniform;
 
-use crate::simd::{Code, Isa, Loc, Offsets};
+use crate::simd::{Code, Isa, Loc, Offsets, bits};
 use std::sync::Arc;
 use wavefence_base::{GpuAddress, Limit, WaveSize};
 use wavefence_memory::port::{Access, Path};
 use wavefence_shader::ir::{
-    Addr, Builtin, Inst, Kernel, Order, Reg, ResourceKind, ResourceRef, Space,
+    Addr, Builtin, Inst, Kernel, Order, Reg, ResourceKind, ResourceRef, Space, Ty,
 };
 
 /// Where to go: an index into the steps once emitted.
@@ -112,7 +112,7 @@ pub enum Step {
         /// The slot; lanes that match nothing wait here.
         slot: u32,
         /// Value and slot.
-        cases: Vec<(u32, u32)>,
+        cases: Vec<(u64, u32)>,
         /// Slot of the default.
         default: Option<u32>,
     },
@@ -128,7 +128,7 @@ pub enum Step {
         /// The selector, uniform.
         selector: Reg,
         /// Value and target.
-        cases: Vec<(u32, Target)>,
+        cases: Vec<(u64, Target)>,
         /// Where to go else.
         other: Target,
     },
@@ -136,6 +136,10 @@ pub enum Step {
     Load(u32),
     /// A plain store, likewise.
     Store(u32),
+    /// A load of another width than 32 bits, or by address: likewise.
+    LoadSized(u32),
+    /// Such a store.
+    StoreSized(u32),
     /// Another instruction: index into [`Flat::insts`].
     Inst(u32),
     /// The wave is done.
@@ -157,6 +161,13 @@ pub enum Place {
     },
     /// A buffer.
     Buffer(BufferRef),
+    /// By address.
+    Global {
+        /// The 64-bit register that holds it.
+        base: Loc,
+        /// What the port is told, but for the address.
+        request: Access,
+    },
 }
 
 /// A buffer, or one of an array.
@@ -185,6 +196,15 @@ pub struct Plain {
     pub regs: [Loc; 4],
     /// How many there are.
     pub n: usize,
+    /// Bytes of a component.
+    pub width: u8,
+}
+
+impl Plain {
+    /// Words of a resource or of the group: what the quick paths take.
+    pub fn is_words(&self) -> bool {
+        self.width == 4 && !matches!(self.place, Place::Global { .. })
+    }
 }
 
 /// A kernel made linear for one wave size.
@@ -208,7 +228,7 @@ pub struct Flat {
     pub chunks: u32,
     /// Number of mask slots.
     pub slots: u32,
-    /// Registers that hold constants.
+    /// Places that hold constants.
     pub constants: Vec<(Loc, u32)>,
     /// Registers that hold launch values.
     pub builtins: Vec<(Builtin, Loc)>,
@@ -256,16 +276,53 @@ impl Flat {
             count: resource.count,
             index: at.index.map(|r| self.loc(r)),
             request: Access {
-                base: GpuAddress(0),
-                len: 0,
                 path: if constant { Path::Scalar } else { Path::Vector },
-                width: 4,
                 coherent: order.coherent || resource.coherent,
                 volatile: order.volatile || resource.volatile,
-                loc,
+                ..Self::request(order, loc)
             },
             constant,
         }
+    }
+
+    /// A request, but for the address.
+    pub fn request(order: Order, loc: u32) -> Access {
+        Access {
+            base: GpuAddress(0),
+            len: 0,
+            path: Path::Vector,
+            width: 4,
+            coherent: order.coherent,
+            volatile: order.volatile,
+            loc,
+        }
+    }
+
+    /// An access by address of one component.
+    pub fn global(&self, base: Reg, addr: Addr, width: u8, request: Access) -> Plain {
+        let place = Place::Global { base: self.loc(base), request };
+        Plain { place, at: self.offsets(addr), regs: [Loc::default(); 4], n: 1, width }
+    }
+
+    /// Two words a lane.
+    pub fn is_wide(&self, reg: Reg) -> bool {
+        alloc::is_wide(&self.kernel, reg)
+    }
+
+    /// Where the words of a register lie: one place, or low and high.
+    pub fn words(&self, reg: Reg) -> impl Iterator<Item = Loc> + use<> {
+        let high = self.is_wide(reg).then(|| self.high(reg));
+        [Some(self.loc(reg)), high].into_iter().flatten()
+    }
+
+    /// One word a lane that is all of the value: 32 bits, or `Bool`.
+    pub fn is_words(&self, reg: Reg) -> bool {
+        matches!(self.kernel.reg(reg).ty, Ty::B32 | Ty::Bool)
+    }
+
+    /// The place of the high words of a 64-bit register.
+    pub fn high(&self, reg: Reg) -> Loc {
+        self.loc(reg).high(self.size.lanes() / 8)
     }
 
     /// A load or store with everything looked up.
@@ -273,12 +330,14 @@ impl Flat {
         let place = match space {
             Space::Lds => Place::Lds { bytes: self.kernel.lds_bytes },
             Space::Scratch => Place::Scratch { bytes: self.kernel.scratch_bytes },
-            // Addresses have 64 bits, which `check::supported` refuses.
-            Space::Global(_) => Place::Scratch { bytes: 0 },
+            Space::Global(base) => {
+                Place::Global { base: self.loc(base), request: Self::request(order, loc) }
+            }
             Space::Buffer(at) => Place::Buffer(self.buffer(at, order, loc)),
         };
         let mut locs = [Loc::default(); 4];
         locs.iter_mut().zip(regs).for_each(|(l, r)| *l = self.loc(*r));
-        Plain { place, at: self.offsets(addr), regs: locs, n: regs.len() }
+        let width = bits(self.kernel.reg(regs[0]).ty) as u8 / 8;
+        Plain { place, at: self.offsets(addr), regs: locs, n: regs.len(), width }
     }
 }

@@ -624,15 +624,37 @@ fn the_data_share_and_the_clock() {
 }
 
 #[test]
-fn wide_values_are_refused_by_name() {
+fn what_no_shader_language_has_is_refused_by_name() {
     let mut b = Builder::new([32, 1, 1]);
-    b.kernel.regs.push(RegDecl { ty: Ty::B64, kind: RegKind::Temp });
-    b.kernel.regs.push(RegDecl { ty: Ty::B32, kind: RegKind::Const });
-    b.kernel.constants.push((Reg(1), 5));
-    let convert = Inst::Unary { op: UnOp::UConvert, dst: Reg(0), a: Reg(1) };
-    let kernel = b.done(vec![inst(convert)]);
+    let mut body = Vec::new();
+    let x = eval::constant(&mut b, Ty::B64, 5);
+    let dst = eval::temp(&mut b, Ty::B64);
+    body.push(inst(Inst::Unary { op: UnOp::FSin, dst, a: x }));
+    let out = b.buffer("out");
+    body.push(inst(Inst::Store {
+        src: vec![dst],
+        space: Space::Buffer(out),
+        addr: Addr { index: None, scale: 0, offset: 0 },
+        order: Order::default(),
+    }));
+    let kernel = b.done(body);
     let limit = Interpreter::new().prepare(&kernel, WaveSize::W64).err().unwrap();
-    assert!(limit.what.contains("64-bit") && limit.what.contains("uconvert"), "{}", limit.what);
+    assert!(limit.what.contains("fsin on 64 bits"), "{}", limit.what);
+
+    let mut b = Builder::new([32, 1, 1]);
+    let out = b.buffer("out");
+    let value = eval::constant(&mut b, Ty::B16, 5);
+    let kernel = b.done(vec![inst(Inst::Atomic {
+        op: AtomicOp::Add,
+        dst: None,
+        space: Space::Buffer(out),
+        addr: Addr { index: None, scale: 0, offset: 0 },
+        value: Some(value),
+        compare: None,
+        order: Order::default(),
+    })]);
+    let limit = Interpreter::new().prepare(&kernel, WaveSize::W64).err().unwrap();
+    assert!(limit.what.contains("add on 16 bits"), "{}", limit.what);
 }
 
 #[test]

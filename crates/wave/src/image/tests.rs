@@ -25,6 +25,7 @@ fn request<'a>(
         sampler: None,
         coords,
         offset: &[],
+        wide: false,
         data,
         mask: LaneMask(u64::MAX),
         coherent: false,
@@ -216,7 +217,7 @@ fn atomics_and_typed_buffers() {
 #[test]
 fn refusals_name_what_is_not_there() {
     let f = |format| Descriptor::Image(Image::whole(BASE, ImageDim::D2, format, [4, 4, 1], 1, 1));
-    let no = |op: &ImageOp, d: &Descriptor, s| check(op, d, s).unwrap_err().to_string();
+    let no = |op: &ImageOp, d: &Descriptor, s| check(op, false, d, s).unwrap_err().to_string();
     let rgba = f(TexelFormat::R8G8B8A8_UNORM);
     assert_eq!(
         no(&ImageOp::Atomic(AtomicOp::Add), &rgba, None),
@@ -240,7 +241,7 @@ fn refusals_name_what_is_not_there() {
     let user = Descriptor::UserData { first: 0, count: 1 };
     assert!(no(&LOAD, &user, None).contains("no format"));
     assert!(no(&sample, &rgba, Some(&user)).contains("no sampler"));
-    assert!(check(&sample, &Descriptor::Null, None).is_ok());
+    assert!(check(&sample, false, &Descriptor::Null, None).is_ok());
     let huge =
         Image::whole(BASE, ImageDim::D2, TexelFormat::R32G32B32A32_UINT, [16384, 16384, 1], 2, 1);
     assert_eq!(huge.broken_rule(), None);

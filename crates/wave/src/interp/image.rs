@@ -6,6 +6,7 @@ use crate::descriptor::Descriptor;
 use crate::exec::Env;
 use crate::image::{self, Request};
 use crate::program::Flat;
+use crate::simd::Loc;
 use wavefence_base::{LaneMask, Limit};
 use wavefence_memory::port::{Lanes, Port};
 use wavefence_shader::ir::{Inst, Reg, ResourceRef};
@@ -22,11 +23,19 @@ impl State {
         let Inst::Image { dst, image, sampler, .. } = inst else { return Ok(()) };
         let mut regs = Vec::new();
         inst.registers(&mut |r| regs.push(r), &mut |_| {});
-        let mut rows = vec![[0; 64]; regs.len()];
-        for (reg, row) in regs.iter().zip(&mut rows) {
-            self.file.read(flat.loc(*reg), row);
+        // Of 64 bits, the high words come as a register of their own.
+        let mut rows = Vec::with_capacity(regs.len());
+        let mut named = Vec::with_capacity(regs.len());
+        for reg in regs {
+            for (i, loc) in flat.words(reg).enumerate() {
+                let mut row = [0; 64];
+                self.file.read(loc, &mut row);
+                rows.push(row);
+                named.push((reg, i));
+            }
         }
-        let mut results = vec![[0; 64]; dst.len()];
+        let places: Vec<Loc> = dst.iter().flat_map(|&r| flat.words(r)).collect();
+        let mut results = vec![[0; 64]; places.len()];
         let element = |s: &Self, at: &ResourceRef, lane: u32| {
             at.index.map_or(0, |i| s.file.lane(flat.loc(i), lane))
         };
@@ -43,8 +52,8 @@ impl State {
                 self.descriptor(flat, image, of_image),
                 sampler.as_ref().map(|s| self.descriptor(flat, s, of_sampler)),
             );
-            let mut out = vec![[0; 64]; dst.len()];
-            self.image_on(flat, inst, loc, &pair, members, (&regs, &rows), env.port, &mut out)?;
+            let mut out = vec![[0; 64]; places.len()];
+            self.image_on(flat, inst, loc, &pair, members, (&named, &rows), env.port, &mut out)?;
             for (to, from) in results.iter_mut().zip(&out) {
                 for lane in members.iter() {
                     to[lane as usize] = from[lane as usize];
@@ -52,8 +61,8 @@ impl State {
             }
             rest = rest & !members;
         }
-        for (reg, row) in dst.iter().zip(&results) {
-            self.file.write(flat.loc(*reg), self.exec, row);
+        for (place, row) in places.iter().zip(&results) {
+            self.file.write(*place, self.exec, row);
         }
         Ok(())
     }
@@ -76,22 +85,26 @@ impl State {
         loc: u32,
         (image, sampler): &(Descriptor, Option<Descriptor>),
         mask: LaneMask,
-        (regs, rows): (&[Reg], &[Lanes]),
+        (named, rows): (&[(Reg, usize)], &[Lanes]),
         port: &mut dyn Port,
         out: &mut [Lanes],
     ) -> Result<(), Limit> {
-        let Inst::Image { op, image: at, coords, offset, data, order, .. } = inst else {
+        let Inst::Image { op, dst, image: at, coords, offset, data, order, .. } = inst else {
             return Ok(());
         };
         const NONE: Lanes = [0; 64];
-        let read = |reg: Reg| regs.iter().position(|r| *r == reg).map_or(&NONE, |i| &rows[i]);
-        let list = |regs: &[Reg]| regs.iter().map(|r| read(*r)).collect::<Vec<&Lanes>>();
+        let find = |at: (Reg, usize)| named.iter().position(|n| *n == at).map(|i| &rows[i]);
+        let read = |reg: Reg| find((reg, 0)).unwrap_or(&NONE);
+        let list = |regs: &[Reg]| -> Vec<&Lanes> {
+            regs.iter().flat_map(|&r| [find((r, 0)), find((r, 1))]).flatten().collect()
+        };
         let resource = &flat.kernel.resources[at.resource.index()];
         let request = Request {
             image,
             sampler: sampler.as_ref(),
             coords: &list(coords),
             offset: &list(offset),
+            wide: dst.iter().chain(data).any(|&r| flat.is_wide(r)),
             data: &list(data),
             mask,
             coherent: order.coherent || resource.coherent,

@@ -4,28 +4,30 @@
 use wavefence_base::LaneMask;
 use wavefence_memory::port::Atomic;
 
-/// What an atomic leaves in memory.
-pub fn atomic(op: Atomic, old: u32, value: u32, compare: u32) -> u32 {
-    match op {
-        Atomic::Add => old.wrapping_add(value),
-        Atomic::Sub => old.wrapping_sub(value),
-        Atomic::And => old & value,
-        Atomic::Or => old | value,
-        Atomic::Xor => old ^ value,
-        Atomic::UMin => old.min(value),
-        Atomic::UMax => old.max(value),
-        Atomic::SMin => (old as i32).min(value as i32) as u32,
-        Atomic::SMax => (old as i32).max(value as i32) as u32,
-        Atomic::Exchange => value,
-        Atomic::CompareExchange => {
-            if old == compare {
-                value
-            } else {
-                old
+macro_rules! atomic {
+    ($name:ident, $u:ty, $s:ty) => {
+        /// What an atomic leaves in memory.
+        pub fn $name(op: Atomic, old: $u, value: $u, compare: $u) -> $u {
+            match op {
+                Atomic::Add => old.wrapping_add(value),
+                Atomic::Sub => old.wrapping_sub(value),
+                Atomic::And => old & value,
+                Atomic::Or => old | value,
+                Atomic::Xor => old ^ value,
+                Atomic::UMin => old.min(value),
+                Atomic::UMax => old.max(value),
+                Atomic::SMin => (old as $s).min(value as $s) as $u,
+                Atomic::SMax => (old as $s).max(value as $s) as $u,
+                Atomic::Exchange => value,
+                Atomic::CompareExchange if old == compare => value,
+                Atomic::CompareExchange => old,
             }
         }
-    }
+    };
 }
+
+atomic!(atomic, u32, i32);
+atomic!(atomic64, u64, i64);
 
 /// Reads component `c` at each lane's byte offset. `bytes` is the size; `place`
 /// turns a word index and a lane into an index of `words`.

@@ -4,9 +4,12 @@
 //! read gives 0 and the write is dropped. The low two bits of a byte offset do
 //! not count, as in the hardware's dword accesses.
 
+mod sized;
+
 use super::{State, lds};
 use crate::descriptor::Descriptor;
 use crate::exec::Env;
+use crate::image::{Change, change};
 use crate::program::{BufferRef, Flat, Place, Plain};
 use crate::simd::Offsets;
 use wavefence_base::{GpuAddress, LaneMask};
@@ -149,6 +152,8 @@ impl State {
             Place::Buffer(buffer) if regs[0].uniform => {
                 self.load_uniform(plain, buffer, env.port);
             }
+            // Among the sized ones.
+            Place::Global { .. } => {}
             Place::Buffer(buffer) => {
                 let highest = self.offsets(plain.at);
                 self.load_buffer(buffer, n, self.mask(), highest, env.port);
@@ -280,13 +285,17 @@ impl State {
                     lds::store(&mut self.scratch, *bytes, at, mask, offsets, c as u32, data);
                 }
             }
-            Place::Lds { .. } => {}
+            // Done above, and among the sized ones.
+            Place::Lds { .. } | Place::Global { .. } => {}
         }
     }
 
     /// `Inst::Atomic`.
     pub(super) fn atomic(&mut self, flat: &Flat, inst: &Inst, loc: u32, env: &mut Env<'_>) {
         let Inst::Atomic { op, dst, space, addr, value, compare, order } = inst else { return };
+        if dst.or(*value).is_some_and(|r| flat.is_wide(r)) || matches!(space, Space::Global(_)) {
+            return self.atomic_sized(flat, inst, loc, env);
+        }
         let operands = Operands { op: *op, value: *value, compare: *compare };
         let highest = self.offsets(flat.offsets(*addr));
         self.atomic_operands(flat, &operands);
@@ -298,7 +307,7 @@ impl State {
                 let buffer = flat.buffer(*at, order, loc);
                 self.atomic_buffer(&operands, &buffer, highest, env.port);
             }
-            // Addresses have 64 bits, which `check::supported` refuses.
+            // Not in a checked kernel, and done above.
             Space::Scratch | Space::Global(_) => {}
         }
         if let Some(dst) = dst {
@@ -318,7 +327,7 @@ impl State {
     fn atomic_lds(&mut self, operands: &Operands, bytes: u32, highest: u32, words: &mut [u32]) {
         let mask = self.mask();
         let inside = u64::from(highest) + 4 <= u64::from(bytes).min(4 * words.len() as u64);
-        let [old, value, compare, _] = &mut self.stage.data;
+        let [old, value, compare, ..] = &mut self.stage.data;
         let offsets = &self.stage.offsets;
         match change(operands.op) {
             Change::Read => lds::rmw(words, bytes, mask, offsets, |_, _| None, old),
@@ -343,7 +352,7 @@ impl State {
             let Bound::Memory { base, bytes } = bound else { return };
             let mask = s.masks(members, 1, highest, bytes)[0];
             let request = request(buffer, base, bytes);
-            let [old, value, compare, _] = &mut s.stage.data;
+            let [old, value, compare, ..] = &mut s.stage.data;
             let offsets = &s.stage.offsets;
             old.fill(0);
             match change(operands.op) {
@@ -371,29 +380,4 @@ impl State {
         });
         self.file.write(flat.loc(dst), self.exec, &result);
     }
-}
-
-/// What an atomic does to memory.
-enum Change {
-    Read,
-    Write,
-    Op(Atomic),
-}
-
-fn change(op: AtomicOp) -> Change {
-    Change::Op(match op {
-        AtomicOp::Load => return Change::Read,
-        AtomicOp::Store => return Change::Write,
-        AtomicOp::Add => Atomic::Add,
-        AtomicOp::Sub => Atomic::Sub,
-        AtomicOp::And => Atomic::And,
-        AtomicOp::Or => Atomic::Or,
-        AtomicOp::Xor => Atomic::Xor,
-        AtomicOp::UMin => Atomic::UMin,
-        AtomicOp::UMax => Atomic::UMax,
-        AtomicOp::SMin => Atomic::SMin,
-        AtomicOp::SMax => Atomic::SMax,
-        AtomicOp::Exchange => Atomic::Exchange,
-        AtomicOp::CompareExchange => Atomic::CompareExchange,
-    })
 }

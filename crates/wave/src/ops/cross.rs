@@ -4,6 +4,7 @@
 //! Reductions and scans go through the active lanes upwards, one by one, so
 //! float sums have one defined order.
 
+use super::sized::reduce::Monoid;
 use super::{compare, float, int, truth};
 use wavefence_base::LaneMask;
 use wavefence_shader::ir::{ReduceOp, Scan, WaveOp};
@@ -131,6 +132,44 @@ pub fn reduce_partition(
         over(op, scan, members, a, out);
         rest = rest & !members;
     }
+}
+
+/// As [`reduce_partition`], on values of any width with their operator.
+pub fn reduce_sized(
+    (f, identity): Monoid,
+    scan: Scan,
+    active: LaneMask,
+    masks: &[u64],
+    a: &[u64],
+    out: &mut [u64],
+) {
+    let mut rest = active;
+    while let Some(lane) = rest.lowest() {
+        let members = (LaneMask(masks[lane as usize]) & rest) | LaneMask(1 << lane);
+        let mut total = identity;
+        for (i, lane) in members.iter().map(|l| l as usize).enumerate() {
+            // The first value as it is: an identity need not be one for floats.
+            let next = if i == 0 { a[lane] } else { f(total, a[lane]) };
+            out[lane] = if scan == Scan::Exclusive { total } else { next };
+            total = next;
+        }
+        if scan == Scan::Reduce {
+            members.iter().for_each(|l| out[l as usize] = total);
+        }
+        rest = rest & !members;
+    }
+}
+
+/// The masks of clusters of `cluster` lanes (0: the whole wave).
+pub fn clusters(cluster: u32, lanes: u32) -> [u64; 64] {
+    let width = if cluster == 0 { lanes } else { cluster.min(lanes) };
+    std::array::from_fn(|lane| LaneMask::first(width).0 << (lane as u32 / width * width))
+}
+
+/// True if all active lanes hold the same of `a`, as `same` sees it.
+pub fn all_equal_sized(active: LaneMask, a: &[u64], same: impl Fn(u64, u64) -> bool) -> bool {
+    let Some(first) = active.lowest() else { return true };
+    active.iter().all(|l| same(a[first as usize], a[l as usize]))
 }
 
 /// `a` of `lane` if it is active, else 0.

@@ -1,7 +1,7 @@
 //! Where each register lies: linear scan over the list of nodes.
 //!
 //! A small file stays in the first-level cache: a register of 64 lanes is 256
-//! bytes, a uniform one 32. Registers share a place if their intervals do not
+//! bytes, a uniform one 32; one of 64 bits takes two such places in a row. Registers share a place if their intervals do not
 //! meet. An interval reaches from the first write to the last read in list order
 //! and is widened over a loop where a value must outlive an iteration, or where
 //! lanes that left the loop still hold it.
@@ -12,7 +12,7 @@ use super::live::Heads;
 use super::uniform::{self, Facts};
 use crate::simd::Loc;
 use wavefence_base::WaveSize;
-use wavefence_shader::ir::{Builtin, Inst, Kernel, Label, Reg, RegKind};
+use wavefence_shader::ir::{Builtin, Inst, Kernel, Label, Reg, RegKind, Ty};
 
 /// Where everything lies.
 pub struct Places {
@@ -20,7 +20,7 @@ pub struct Places {
     pub locs: Vec<Loc>,
     /// Chunks of the file.
     pub chunks: u32,
-    /// Registers that hold constants.
+    /// Places that hold constants.
     pub constants: Vec<(Loc, u32)>,
     /// Registers that hold launch values.
     pub builtins: Vec<(Builtin, Loc)>,
@@ -49,6 +49,8 @@ pub fn step_reads(step: &Step) -> Option<Reg> {
         | Step::Case { .. }
         | Step::Load(_)
         | Step::Store(_)
+        | Step::LoadSized(_)
+        | Step::StoreSized(_)
         | Step::Inst(_)
         | Step::End => None,
     }
@@ -162,7 +164,8 @@ pub fn allocate(
 ) -> Places {
     let mut intervals = intervals(kernel, list, heads);
     let builtins = pin(kernel, list, heads, &mut intervals);
-    let mut pools = [Pool::default(), Pool::default()];
+    let mut pools: Pools = Default::default();
+    let pool = |reg: Reg| class(kernel, facts, reg);
     let mut number = vec![0u32; kernel.regs.len()];
     let mut owner: Vec<(Builtin, Reg)> = Vec::new();
     for &(which, reg) in &builtins {
@@ -170,47 +173,85 @@ pub fn allocate(
         if let Some(first) = first {
             number[reg.index()] = number[first.index()];
         } else {
-            number[reg.index()] = pools[usize::from(facts.is_small(reg))].take();
+            number[reg.index()] = pools[pool(reg)].take();
             owner.push((which, reg));
         }
     }
     for &(reg, _) in &kernel.constants {
         if intervals[reg.index()].is_some() {
-            number[reg.index()] = pools[1].take();
+            number[reg.index()] = pools[pool(reg)].take();
         }
     }
     let pinned = |reg: Reg| uniform::is_const(kernel, reg) || builtins.iter().any(|b| b.1 == reg);
     scan(kernel, facts, list, &intervals, &pinned, &mut pools, &mut number);
-    let per_row = size.lanes() / 8;
-    let rows = pools[0].size + 1;
-    let loc = |reg: Reg| {
-        let uniform = facts.is_small(reg);
-        let n = number[reg.index()];
-        Loc { at: if uniform { rows * per_row + n } else { (n + 1) * per_row }, uniform }
-    };
+    let starts = starts(&pools, size.lanes() / 8);
+    let loc = |reg: Reg| starts.loc(pool(reg), number[reg.index()]);
     let used = |reg: Reg| intervals[reg.index()].is_some();
-    let constants = kernel.constants.iter().filter(|c| used(c.0));
+    let zeros = (0..kernel.regs.len())
+        .map(|i| Reg(i as u32))
+        .filter(|&r| used(r) && heads.entry.contains(r))
+        .flat_map(|r| [Some(loc(r)), is_wide(kernel, r).then(|| loc(r).high(starts.per_row))])
+        .flatten()
+        .collect();
+    let mut constants = Vec::new();
+    for &(reg, value) in kernel.constants.iter().filter(|c| used(c.0)) {
+        constants.push((loc(reg), constant(kernel, reg, value)));
+        if is_wide(kernel, reg) {
+            constants.push((loc(reg).high(starts.per_row), (value >> 32) as u32));
+        }
+    }
     Places {
         locs: (0..kernel.regs.len()).map(|i| loc(Reg(i as u32))).collect(),
-        chunks: rows * per_row + pools[1].size,
-        constants: constants.map(|&(r, v)| (loc(r), constant(kernel, r, v))).collect(),
+        chunks: starts.end,
+        constants,
         builtins: owner.iter().map(|&(which, reg)| (which, loc(reg))).collect(),
-        zeros: (0..kernel.regs.len())
-            .map(|i| Reg(i as u32))
-            .filter(|&r| used(r) && heads.entry.contains(r))
-            .map(loc)
-            .collect(),
+        zeros,
     }
 }
 
-/// The word that stands for a constant.
+/// Rows, single chunks, pairs of rows, pairs of chunks.
+type Pools = [Pool; 4];
+
+/// Which pool a register's place comes from.
+fn class(kernel: &Kernel, facts: &Facts, reg: Reg) -> usize {
+    usize::from(facts.is_small(reg)) + 2 * usize::from(is_wide(kernel, reg))
+}
+
+/// Two words a lane.
+pub fn is_wide(kernel: &Kernel, reg: Reg) -> bool {
+    kernel.reg(reg).ty == Ty::B64
+}
+
+/// Where the places of each pool start.
+struct Starts {
+    first: [u32; 4],
+    per_row: u32,
+    end: u32,
+}
+
+fn starts(pools: &Pools, per_row: u32) -> Starts {
+    // The exec row comes first, then rows, then what is smaller.
+    let rows = per_row;
+    let wide_rows = rows + pools[0].size * per_row;
+    let chunks = wide_rows + 2 * pools[2].size * per_row;
+    let wide_chunks = chunks + pools[1].size;
+    let end = wide_chunks + 2 * pools[3].size;
+    Starts { first: [rows, chunks, wide_rows, wide_chunks], per_row, end }
+}
+
+impl Starts {
+    fn loc(&self, pool: usize, number: u32) -> Loc {
+        let uniform = pool % 2 == 1;
+        let size = if uniform { 1 } else { self.per_row } * if pool >= 2 { 2 } else { 1 };
+        Loc { at: self.first[pool] + number * size, uniform }
+    }
+}
+
+/// The (low) word that stands for a constant.
 fn constant(kernel: &Kernel, reg: Reg, value: u64) -> u32 {
     match kernel.reg(reg).ty {
-        wavefence_shader::ir::Ty::Bool => crate::ops::truth(value != 0),
-        wavefence_shader::ir::Ty::B8
-        | wavefence_shader::ir::Ty::B16
-        | wavefence_shader::ir::Ty::B32
-        | wavefence_shader::ir::Ty::B64 => value as u32,
+        Ty::Bool => crate::ops::truth(value != 0),
+        Ty::B8 | Ty::B16 | Ty::B32 | Ty::B64 => value as u32,
     }
 }
 
@@ -251,7 +292,7 @@ fn scan(
     list: &List,
     intervals: &[Option<Interval>],
     pinned: &dyn Fn(Reg) -> bool,
-    pools: &mut [Pool; 2],
+    pools: &mut Pools,
     number: &mut [u32],
 ) {
     let n = list.nodes.len();
@@ -271,8 +312,8 @@ fn scan(
         // so its result may take the place of an operand that ends here.
         let early = matches!(list.nodes[at], Node::Lane(_));
         let again = |r: &Reg| begins[at].contains(r);
-        let free = |r: Reg, pools: &mut [Pool; 2], number: &[u32]| {
-            pools[usize::from(facts.is_small(r))].free.push(number[r.index()]);
+        let free = |r: Reg, pools: &mut Pools, number: &[u32]| {
+            pools[class(kernel, facts, r)].free.push(number[r.index()]);
         };
         if early {
             for &r in ends[at].iter().filter(|r| !again(r)) {
@@ -280,7 +321,7 @@ fn scan(
             }
         }
         for &r in &begins[at] {
-            number[r.index()] = pools[usize::from(facts.is_small(r))].take();
+            number[r.index()] = pools[class(kernel, facts, r)].take();
         }
         for &r in ends[at].iter().filter(|r| !early || again(r)) {
             free(r, pools, number);

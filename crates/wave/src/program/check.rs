@@ -1,54 +1,56 @@
 //! What this engine does not have yet, refused by name and line.
 
+use crate::simd::bits;
 use wavefence_base::Limit;
 use wavefence_shader::ir::{Inst, Kernel, Loc, Reg, Stmt, Ty};
 
-/// Only 32-bit and `Bool` registers so far.
+/// Everything but atomics on what no memory here changes in one piece. (Lane ops
+/// without a function for their width are refused when they are placed.)
 pub fn supported(kernel: &Kernel) -> Result<(), Limit> {
     let mut result = Ok(());
     kernel.walk(&mut |stmt| {
-        if result.is_err() {
-            return;
+        if let (Ok(()), Stmt::Inst(inst @ (Inst::DebugBreak | Inst::DebugPrint { .. }), loc)) =
+            (&result, stmt)
+        {
+            result = Err(refuse(kernel, name(inst), *loc));
         }
-        match stmt {
-            Stmt::Inst(inst, loc) => {
-                let mut wide = None;
-                let mut look = |reg: Reg| wide = wide.or(width(kernel, reg));
-                let mut seen = Vec::new();
-                inst.registers(&mut |r| seen.push(r), &mut |_| {});
-                let mut written = Vec::new();
-                inst.registers(&mut |_| {}, &mut |r| written.push(r));
-                seen.into_iter().chain(written).for_each(&mut look);
-                if let Inst::DebugBreak | Inst::DebugPrint { .. } = inst {
-                    result = Err(refuse(kernel, name(inst), *loc));
-                } else if let Some(bits) = wide {
-                    let what = format!("{bits}-bit values ({})", name(inst));
-                    result = Err(refuse(kernel, &what, *loc));
-                }
-            }
-            Stmt::Switch { selector, loc, .. } => {
-                if let Some(bits) = width(kernel, *selector) {
-                    result = Err(refuse(kernel, &format!("switch on {bits} bits"), *loc));
-                }
-            }
-            Stmt::If { .. }
-            | Stmt::Loop { .. }
-            | Stmt::Scope { .. }
-            | Stmt::Break(_)
-            | Stmt::Continue(_)
-            | Stmt::Return => {}
+        if let (Ok(()), Stmt::Inst(inst, loc)) = (&result, stmt)
+            && let Some(ty) = odd_atomic(kernel, inst)
+        {
+            let what = format!("{} on {} bits", name(inst), bits(ty));
+            result = Err(refuse(kernel, &what, *loc));
         }
     });
     result
 }
 
-/// The width of a register that is neither `Bool` nor 32 bits.
-fn width(kernel: &Kernel, reg: Reg) -> Option<u32> {
-    match kernel.reg(reg).ty {
-        Ty::Bool | Ty::B32 => None,
-        Ty::B8 => Some(8),
-        Ty::B16 => Some(16),
-        Ty::B64 => Some(64),
+/// The type an atomic works on, if that is not supported.
+fn odd_atomic(kernel: &Kernel, inst: &Inst) -> Option<Ty> {
+    let ty = |reg: &Option<Reg>| reg.map(|r| kernel.reg(r).ty);
+    match inst {
+        Inst::Atomic { dst, value, .. } => {
+            ty(dst).or(ty(value)).filter(|t| !matches!(t, Ty::B32 | Ty::B64))
+        }
+        Inst::Gds { dst, value, .. } => ty(dst).or(ty(value)).filter(|&t| t != Ty::B32),
+        Inst::Unary { .. }
+        | Inst::Binary { .. }
+        | Inst::Ternary { .. }
+        | Inst::Set { .. }
+        | Inst::Builtin { .. }
+        | Inst::Reduce { .. }
+        | Inst::ReducePartition { .. }
+        | Inst::Wave { .. }
+        | Inst::Ballot { .. }
+        | Inst::Match { .. }
+        | Inst::Load { .. }
+        | Inst::Store { .. }
+        | Inst::BufferSize { .. }
+        | Inst::Image { .. }
+        | Inst::Barrier(_)
+        | Inst::OrderedAdd { .. }
+        | Inst::DebugBreak
+        | Inst::DebugPrint { .. }
+        | Inst::Clock { .. } => None,
     }
 }
 

@@ -4,10 +4,10 @@ use super::alloc::Places;
 use super::check::refuse;
 use super::flatten::{Lane, List, Node};
 use super::{Flat, Step, Target};
-use crate::simd::{Code, Isa, LaneKind};
+use crate::simd::{Code, Isa, LaneKind, as_words, bits};
 use std::sync::Arc;
 use wavefence_base::{Limit, WaveSize};
-use wavefence_shader::ir::{Inst, Kernel, RegKind};
+use wavefence_shader::ir::{Inst, Kernel, Reg, RegKind, Ty};
 
 /// Makes the program.
 pub fn emit(
@@ -56,12 +56,16 @@ pub fn emit(
             }
             Node::Inst(Inst::Builtin { .. }, _) => continue,
             Node::Inst(Inst::Load { dst, space, addr, order }, loc) => {
-                flat.steps.push(Step::Load(flat.accesses.len() as u32));
-                flat.accesses.push(flat.plain(&dst, space, addr, order, loc.0));
+                let plain = flat.plain(&dst, space, addr, order, loc.0);
+                let step = if plain.is_words() { Step::Load } else { Step::LoadSized };
+                flat.steps.push(step(flat.accesses.len() as u32));
+                flat.accesses.push(plain);
             }
             Node::Inst(Inst::Store { src, space, addr, order }, loc) => {
-                flat.steps.push(Step::Store(flat.accesses.len() as u32));
-                flat.accesses.push(flat.plain(&src, space, addr, order, loc.0));
+                let plain = flat.plain(&src, space, addr, order, loc.0);
+                let step = if plain.is_words() { Step::Store } else { Step::StoreSized };
+                flat.steps.push(step(flat.accesses.len() as u32));
+                flat.accesses.push(plain);
             }
             Node::Inst(inst, loc) => {
                 flat.steps.push(Step::Inst(flat.insts.len() as u32));
@@ -86,15 +90,27 @@ pub fn emit(
 }
 
 fn push(flat: &mut Flat, lane: &Lane) -> Result<(), Limit> {
+    let ty = |reg: Reg| flat.kernel.reg(reg).ty;
     let dst = flat.loc(lane.dst);
-    let src: Vec<_> = lane.src.iter().map(|&r| flat.loc(r)).collect();
-    if dst.uniform && src.iter().any(|s| !s.uniform) && flat.code.push_test(lane.kind, dst, &src) {
-        return Ok(());
-    }
+    let src: Vec<_> = lane.src.iter().map(|&r| (ty(r), flat.loc(r))).collect();
+    let tys: Vec<_> = src.iter().map(|s| s.0).collect();
     let masked = flat.kernel.reg(lane.dst).kind == RegKind::Var && !dst.uniform;
-    if flat.code.push(lane.kind, dst, &src, masked, lane.raw) {
-        return Ok(());
-    }
+    let done = match as_words(lane.kind, ty(lane.dst), &tys) {
+        Some(kind) => {
+            let src: Vec<_> = src.iter().map(|s| s.1).collect();
+            let packed = dst.uniform && src.iter().any(|s| !s.uniform);
+            (packed && flat.code.push_test(kind, dst, &src))
+                || flat.code.push(kind, dst, &src, masked, lane.raw)
+        }
+        None => {
+            let dst = (ty(lane.dst), dst);
+            flat.code.push_sized(lane.kind, dst, &src, masked)
+        }
+    };
+    if done { Ok(()) } else { Err(refused(flat, lane, &tys)) }
+}
+
+fn refused(flat: &Flat, lane: &Lane, tys: &[Ty]) -> Limit {
     let name = match lane.kind {
         LaneKind::Un(op) => op.name(),
         LaneKind::Bin(op) => op.name(),
@@ -102,7 +118,8 @@ fn push(flat: &mut Flat, lane: &Lane) -> Result<(), Limit> {
         LaneKind::MulAdd | LaneKind::MulSub | LaneKind::NegMulAdd => "fmul and fadd",
         LaneKind::FmaSub | LaneKind::NegFma => "ffma",
     };
-    Err(refuse(&flat.kernel, name, lane.loc))
+    let width = tys.iter().map(|&t| bits(t)).max().unwrap_or(32);
+    refuse(&flat.kernel, &format!("{name} on {width} bits"), lane.loc)
 }
 
 fn resolve(step: &mut Step, place: &mut dyn FnMut(Target) -> Target) {
@@ -122,6 +139,8 @@ fn resolve(step: &mut Step, place: &mut dyn FnMut(Target) -> Target) {
         | Step::Switch { .. }
         | Step::Load(_)
         | Step::Store(_)
+        | Step::LoadSized(_)
+        | Step::StoreSized(_)
         | Step::Inst(_)
         | Step::End => {}
     }

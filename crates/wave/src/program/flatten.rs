@@ -278,7 +278,7 @@ impl Flatten<'_> {
         let slot = self.slot();
         let slots: Vec<u32> = cases.iter().map(|_| self.slot()).collect();
         let values = cases.iter().zip(&slots);
-        let table = values.flat_map(|(c, &s)| c.values.iter().map(move |&v| (v as u32, s)));
+        let table = values.flat_map(|(c, &s)| c.values.iter().map(move |&v| (v, s)));
         let table = table.collect();
         let default = cases.iter().position(|c| c.default).map(|i| slots[i]);
         self.step(Step::Switch { selector, slot, cases: table, default });
@@ -299,7 +299,7 @@ impl Flatten<'_> {
         let exit = self.target();
         let entries: Vec<Target> = cases.iter().map(|_| self.target()).collect();
         let values = cases.iter().zip(&entries);
-        let table = values.flat_map(|(c, &t)| c.values.iter().map(move |&v| (v as u32, t)));
+        let table = values.flat_map(|(c, &t)| c.values.iter().map(move |&v| (v, t)));
         let table = table.collect();
         let other = cases.iter().position(|c| c.default).map_or(exit, |i| entries[i]);
         self.step(Step::Select { selector, cases: table, other });

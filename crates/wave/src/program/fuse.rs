@@ -11,7 +11,7 @@ use super::alloc::node_registers;
 use super::flatten::{Lane, List, Node};
 use super::uniform::Facts;
 use crate::simd::LaneKind;
-use wavefence_shader::ir::{BinOp, Kernel, Reg, RegKind, TerOp, UnOp};
+use wavefence_shader::ir::{BinOp, Kernel, Reg, RegKind, TerOp, Ty, UnOp};
 
 /// How far apart two nodes may stand to become one.
 const WINDOW: usize = 48;
@@ -131,9 +131,14 @@ impl Pass<'_> {
         hit
     }
 
+    /// True if `lane` gives 32 bits: the joined forms are of those alone.
+    fn words(&self, lane: &Lane) -> bool {
+        self.kernel.reg(lane.dst).ty == Ty::B32
+    }
+
     /// Joins the sum or difference at `at` with a product it takes.
     fn sum(&mut self, nodes: &mut Run, at: usize) -> bool {
-        let Some(lane) = lane_at(nodes, at) else { return false };
+        let Some(lane) = lane_at(nodes, at).filter(|l| self.words(l)) else { return false };
         let kinds = match lane.kind {
             LaneKind::Bin(BinOp::FAdd) => [LaneKind::MulAdd, LaneKind::MulAdd],
             LaneKind::Bin(BinOp::FSub) => [LaneKind::MulSub, LaneKind::NegMulAdd],
@@ -170,7 +175,7 @@ impl Pass<'_> {
 
     /// Takes a negation into the fused product and sum at `at`.
     fn negated(&mut self, nodes: &mut Run, at: usize) -> bool {
-        let Some(lane) = lane_at(nodes, at) else { return false };
+        let Some(lane) = lane_at(nodes, at).filter(|l| self.words(l)) else { return false };
         if lane.kind != LaneKind::Ter(TerOp::FFma) {
             return false;
         }

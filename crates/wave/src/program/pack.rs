@@ -6,7 +6,7 @@
 use super::alloc::node_registers;
 use super::flatten::{List, Node};
 use super::uniform::Facts;
-use crate::simd::LaneKind;
+use crate::simd::{LaneKind, as_words};
 use wavefence_shader::ir::{BinOp, Kernel, Reg, RegKind, Ty, UnOp};
 
 /// What makes a condition.
@@ -38,7 +38,9 @@ pub fn pack(kernel: &Kernel, list: &List, facts: &mut Facts) {
     for node in &list.nodes {
         if let Node::Lane(lane) = node {
             let decl = kernel.reg(lane.dst);
+            let tys: Vec<Ty> = lane.src.iter().map(|&r| kernel.reg(r).ty).collect();
             packed[lane.dst.index()] = made(lane.kind) != Made::Other
+                && as_words(lane.kind, decl.ty, &tys).is_some()
                 && decl.ty == Ty::Bool
                 && decl.kind == RegKind::Temp
                 && !facts.is_uniform(lane.dst);

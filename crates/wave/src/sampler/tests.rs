@@ -64,6 +64,7 @@ impl Scene {
             sampler: Some(&sampler),
             coords: &coords,
             offset: &[],
+            wide: false,
             data: &[],
             mask: LaneMask(mask),
             coherent: false,

@@ -21,6 +21,14 @@ pub struct Loc {
     pub uniform: bool,
 }
 
+impl Loc {
+    /// The place of the high words of the 64-bit register here, for rows of
+    /// `per_row` chunks.
+    pub fn high(self, per_row: u32) -> Self {
+        Self { at: self.at + if self.uniform { 1 } else { per_row }, ..self }
+    }
+}
+
 /// Registers of one wave of 32 or 64 lanes. The first row is the exec mask, all
 /// ones in active lanes.
 #[derive(Clone, Debug)]
@@ -111,6 +119,11 @@ impl File {
     /// The value in one lane.
     pub fn lane(&self, loc: Loc, lane: u32) -> u32 {
         self.words(loc)[if loc.uniform { 0 } else { lane as usize }]
+    }
+
+    /// The place of the high words of the 64-bit register at `loc`.
+    pub fn high(&self, loc: Loc) -> Loc {
+        loc.high(self.per_row as u32)
     }
 
     /// Copies one value per lane to `out`, as many as a row has.

@@ -47,6 +47,23 @@ impl Offsets {
         }
     }
 
+    /// Of every lane, with the bits of `low` cleared.
+    pub fn of_lanes(&self, file: &File, low: u32, out: &mut Lanes) {
+        let n = file.per_row() * 8;
+        out.fill(0);
+        if let Some(loc) = self.index {
+            file.read(loc, out);
+        }
+        for offset in &mut out[..n] {
+            *offset = offset.wrapping_mul(self.scale).wrapping_add(self.offset) & !low;
+        }
+    }
+
+    /// What is added to every index.
+    pub fn constant(&self) -> u32 {
+        self.offset
+    }
+
     /// Of chunk `i`.
     #[inline(always)]
     fn chunk(&self, file: &File, i: usize) -> [u32; 8] {

@@ -13,13 +13,16 @@
 //!   `[u32; 8]`, with no padding.
 #![allow(unsafe_code, reason = "raw register access and CPU intrinsics, argued above")]
 
+mod choose;
 pub mod file;
 mod lanes;
 mod lds;
+mod sized;
 mod table;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use choose::{as_words, bits};
 pub use file::{File, Loc};
 pub use lds::Offsets;
 pub use table::{Code, Isa, LaneKind};

@@ -6,11 +6,12 @@
 //! after the CPU was asked. Drivers read a chunk of every operand before they
 //! write that chunk of the result, so the two may be the same.
 
+use super::choose::choose;
 use super::file::{Chunk, File, Loc};
 use super::lanes::{self, Bin, Ter, Un};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use wavefence_shader::ir::{BinOp, TerOp, UnOp};
+use wavefence_shader::ir::{BinOp, TerOp, Ty, UnOp};
 
 /// Which instructions the lane ops use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,7 +74,7 @@ pub enum LaneKind {
 }
 
 /// The function of an op: the op, the file, the exec mask.
-type LaneFn = unsafe fn(&LaneOp, *mut u8, u64);
+pub(super) type LaneFn = unsafe fn(&LaneOp, *mut u8, u64);
 
 /// One op over the file. Offsets are bytes; an operand's chunks lie `step` bytes
 /// apart (0 or 32).
@@ -139,6 +140,51 @@ impl Code {
             op.src[i] = s.at * size;
             op.step[i] = if s.uniform { 0 } else { size };
             need = need.max((s.at + if s.uniform { 1 } else { chunks }) as usize);
+        }
+        self.need = need;
+        self.ops.push(op);
+        true
+    }
+
+    /// As [`push`](Self::push) without `raw`, where not all of `dst` and `src` are
+    /// 32 bits or `Bool`.
+    #[must_use]
+    pub fn push_sized(
+        &mut self,
+        kind: LaneKind,
+        (dst_ty, dst): (Ty, Loc),
+        src: &[(Ty, Loc)],
+        masked: bool,
+    ) -> bool {
+        let chunks = if dst.uniform { 1 } else { self.per_row };
+        if dst.uniform && (masked || src.iter().any(|s| !s.1.uniform)) {
+            return false;
+        }
+        let tys: Vec<Ty> = src.iter().map(|s| s.0).collect();
+        let Some(form) = choose(self.isa, kind, dst_ty, &tys) else { return false };
+        let wide = |ty: Ty| ty == Ty::B64;
+        let fits = form.operands == src.len()
+            && form.dst == wide(dst_ty)
+            && tys.iter().zip(form.src).all(|(&ty, w)| w == wide(ty));
+        if !fits {
+            return false;
+        }
+        let size = size_of::<Chunk>() as u32;
+        let rows = |ty: Ty| if wide(ty) { 2 } else { 1 };
+        let mut op = LaneOp {
+            f: form.f,
+            dst: dst.at * size,
+            src: [0; 3],
+            step: [0; 3],
+            chunks: chunks as u8,
+            masked,
+        };
+        let mut need = self.need.max((dst.at + chunks * rows(dst_ty)) as usize);
+        for (i, &(ty, s)) in src.iter().enumerate() {
+            op.src[i] = s.at * size;
+            op.step[i] = if s.uniform { 0 } else { size };
+            let chunks = if s.uniform { 1 } else { chunks };
+            need = need.max((s.at + chunks * rows(ty)) as usize);
         }
         self.need = need;
         self.ops.push(op);

@@ -1,6 +1,8 @@
 //! Kernels built by hand, a memory of plain bytes, and a group runner.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod eval;
+
 use std::sync::Arc;
 use wavefence_base::{GpuAddress, LaneMask, WaveSize};
 use wavefence_memory::port::{Access, Atomic, Lanes, Port};
@@ -238,7 +240,7 @@ impl Port for Memory {
         old: &mut Lanes,
     ) {
         for lane in mask.iter().map(|l| l as usize) {
-            let at = a.base.0 + u64::from(offsets[lane]) & !3;
+            let at = (a.base.0 + u64::from(offsets[lane])) & !3;
             let was = self.number(at, 4) as u32;
             old[lane] = was;
             // As 64 bits, the signed ones with the sign.
@@ -262,7 +264,7 @@ impl Port for Memory {
         old: &mut [Lanes; 2],
     ) {
         for lane in mask.iter().map(|l| l as usize) {
-            let at = a.base.0 + u64::from(offsets[lane]) & !7;
+            let at = (a.base.0 + u64::from(offsets[lane])) & !7;
             let was = self.number(at, 8);
             [old[0][lane], old[1][lane]] = [was as u32, (was >> 32) as u32];
             let wide = |x: &[Lanes; 2]| u64::from(x[1][lane]) << 32 | u64::from(x[0][lane]);
