@@ -149,7 +149,7 @@ fn stored(data: u32, n: usize, a: &Access, offsets: &Lanes) -> Vec<Lanes> {
     if sorted.windows(2).all(|w| w[1] - w[0] >= bytes) {
         values(data, n)
     } else {
-        vec![[data & 0xFF | (data & 0xFF) * 0x0101_0100; 64]; n]
+        vec![[(data & 0xFF) * 0x0101_0101; 64]; n]
     }
 }
 
