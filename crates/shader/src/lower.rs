@@ -107,6 +107,7 @@ pub fn kernel(words: &[u32], options: &LowerOptions) -> Result<Kernel, ShaderErr
         lds_bytes: 0,
         scratch_bytes: 0,
         group_size,
+        quads: quads(&module, entry.function, group_size),
         lines: debug::Lines::default(),
         formats: Vec::new(),
         ballots: HashSet::new(),
@@ -156,6 +157,8 @@ struct Lower<'m, 'w> {
     lds_bytes: u32,
     scratch_bytes: u32,
     group_size: [u32; 3],
+    /// Four lanes in a row are 2 by 2 threads, not 4 in a row.
+    quads: bool,
     lines: debug::Lines,
     formats: Vec<crate::ir::PrintFormat>,
     /// Variables that are indexed at run time.
@@ -184,6 +187,16 @@ fn pick<'m>(module: &'m module::Module<'_>, options: &LowerOptions) -> R<&'m mod
             _ => Err(bad(format!("which entry point? there is: {}", names()))),
         },
     }
+}
+
+/// True if quads of lanes must be squares of threads: the module asks for it and
+/// the group can be cut so (HLSL leaves open what derivatives are where it
+/// cannot).
+fn quads(module: &module::Module<'_>, entry: u32, [x, y, _]: [u32; 3]) -> bool {
+    let wanted = spirv::ExecutionMode::DerivativeGroupQuadsKHR as u32;
+    let mut modes = module.modes.iter().filter(|m| m.0 == entry);
+    let asked = modes.any(|&(_, i)| module.insts[i].args.get(1) == Some(&wanted));
+    asked && x.is_multiple_of(2) && y.is_multiple_of(2)
 }
 
 /// The most threads a group may have.

@@ -4,8 +4,9 @@
 mod common;
 
 use common::options;
+use wavefence_shader::assemble::assemble;
 use wavefence_shader::ir::Kernel;
-use wavefence_shader::lower::LowerOptions;
+use wavefence_shader::lower::{self, BindingRule, LowerOptions};
 use wavefence_shader::{CompileOptions, Language, Source, load_kernel};
 
 fn kernel(text: &str) -> Kernel {
@@ -54,4 +55,117 @@ fn every_width_has_its_accesses_and_arithmetic() {
       store O @ %0 * 32 + 256 <- %11, %17, %18, %19
       store O @ %0 * 32 + 264 <- %21, %6, %27
     ");
+}
+
+#[test]
+fn a_gpu_address_is_where_an_access_goes() {
+    let k = kernel(
+        "RWStructuredBuffer<uint64_t> A : register(u0);
+         [numthreads(8, 1, 1)] void main(uint i : SV_GroupIndex) {
+           uint64_t p = A[i];
+           uint n = vk::RawBufferLoad(p - 4);
+           double d = vk::RawBufferLoad<double>(p + 16, 8);
+           half3 h = vk::RawBufferLoad<half3>(p + i * 8, 2);
+           vk::RawBufferStore<double>(p + 256, d + n, 8);
+           vk::RawBufferStore<half3>(p + 0x200000000, h * 2, 2);
+         }",
+    );
+    insta::assert_snapshot!(k, @"");
+}
+
+/// The text of a module whose `main` has this body; `%i` is the thread's index.
+fn lower_text(modes: &str, globals: &str, body: &str) -> Kernel {
+    let text = format!(
+        "OpCapability Shader
+         OpCapability Int64
+         OpCapability PhysicalStorageBufferAddresses
+         OpMemoryModel PhysicalStorageBuffer64 GLSL450
+         OpEntryPoint GLCompute %main \"main\" %Out %id %index
+         {modes}
+         OpName %Out \"Out\"
+         OpDecorate %id BuiltIn GlobalInvocationId
+         OpDecorate %index BuiltIn LocalInvocationIndex
+         OpDecorate %words ArrayStride 4
+         OpMemberDecorate %block 0 Offset 0
+         OpDecorate %block Block
+         OpDecorate %Out DescriptorSet 0
+         OpDecorate %Out Binding 0
+         OpDecorate %pnode ArrayStride 64
+         OpMemberDecorate %node 0 Offset 0
+         OpMemberDecorate %node 1 Offset 8
+         %void = OpTypeVoid
+         %fn = OpTypeFunction %void
+         %bool = OpTypeBool
+         %uint = OpTypeInt 32 0
+         %ulong = OpTypeInt 64 0
+         %float = OpTypeFloat 32
+         %v3 = OpTypeVector %uint 3
+         %c0 = OpConstant %uint 0
+         %c1 = OpConstant %uint 1
+         %zero = OpConstant %ulong 0
+         %words = OpTypeRuntimeArray %uint
+         %block = OpTypeStruct %words
+         %pblock = OpTypePointer StorageBuffer %block
+         %pword = OpTypePointer StorageBuffer %uint
+         OpTypeForwardPointer %pnode PhysicalStorageBuffer
+         %node = OpTypeStruct %uint %pnode
+         %pnode = OpTypePointer PhysicalStorageBuffer %node
+         %pnext = OpTypePointer PhysicalStorageBuffer %pnode
+         %pin3 = OpTypePointer Input %v3
+         %pin = OpTypePointer Input %uint
+         {globals}
+         %Out = OpVariable %pblock StorageBuffer
+         %id = OpVariable %pin3 Input
+         %index = OpVariable %pin Input
+         %main = OpFunction %void None %fn
+         %entry = OpLabel
+         %i = OpLoad %uint %index
+         %place = OpAccessChain %pword %Out %c0 %i
+         {body}
+         OpReturn
+         OpFunctionEnd"
+    );
+    let words = assemble("a.spvasm", &text).unwrap();
+    let options = LowerOptions { bindings: BindingRule::Plain, ..LowerOptions::default() };
+    lower::kernel(&words, &options).unwrap()
+}
+
+#[test]
+fn a_list_is_followed_through_addresses() {
+    let k = lower_text(
+        "OpExecutionMode %main LocalSize 8 1 1",
+        "",
+        "%wide = OpUConvert %ulong %i
+         %list = OpConvertUToPtr %pnode %wide
+         %first = OpPtrAccessChain %pnode %list %i
+         OpBranch %head
+         %head = OpLabel
+         %here = OpPhi %pnode %first %entry %next %body
+         %number = OpConvertPtrToU %ulong %here
+         %more = OpINotEqual %bool %number %zero
+         OpLoopMerge %out %body None
+         OpBranchConditional %more %body %out
+         %body = OpLabel
+         %at = OpAccessChain %pnext %here %c1
+         %next = OpLoad %pnode %at Aligned 8
+         OpBranch %head
+         %out = OpLabel
+         %low = OpUConvert %uint %number
+         OpStore %place %low",
+    );
+    insta::assert_snapshot!(k, @"");
+}
+
+#[test]
+fn lanes_of_a_quad_are_a_square_of_threads_where_the_module_says_so() {
+    let k = lower_text(
+        "OpExecutionMode %main LocalSize 6 4 2
+         OpExecutionMode %main DerivativeGroupQuadsKHR",
+        "",
+        "%float_i = OpConvertUToF %float %i
+         %x = OpDPdx %float %float_i
+         %bits = OpConvertFToU %uint %x
+         OpStore %place %bits",
+    );
+    insta::assert_snapshot!(k, @"");
 }

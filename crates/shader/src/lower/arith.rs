@@ -349,7 +349,7 @@ impl Lower<'_, '_> {
     fn select_instruction(&mut self, ins: &Ins<'_>) -> R<()> {
         let cond = self.truths(ins.arg(0)?)?;
         let yes = self.value(ins.arg(1)?)?;
-        if !matches!(yes, Value::Regs(_)) {
+        if !matches!(yes, Value::Regs(_)) && !self.m.is_address(ins.ty) {
             let (no, cond) = (self.value(ins.arg(2)?)?, self.reg(ins.arg(0)?)?);
             let value = self.select_handle(cond, &yes, &no)?;
             self.bind(ins.id, ins.ty, value);

@@ -133,7 +133,7 @@ impl Lower<'_, '_> {
     }
 
     /// A byte offset as one register.
-    fn bytes_of(&mut self, at: &Sum) -> Reg {
+    pub fn bytes_of(&mut self, at: &Sum) -> Reg {
         let addr = self.address(at);
         let offset = self.b.word(addr.offset);
         let Some(index) = addr.index else { return offset };

@@ -36,6 +36,9 @@ impl Lower<'_, '_> {
             }
             Op::Variable => self.local_variable(ins),
             Op::AccessChain | Op::InBoundsAccessChain => self.access_chain(ins),
+            Op::PtrAccessChain | Op::InBoundsPtrAccessChain => self.element_chain(ins),
+            Op::ConvertPtrToU | Op::ConvertUToPtr => self.convert_address(ins),
+            Op::PtrEqual | Op::PtrNotEqual => self.compare_addresses(ins),
             Op::Load => self.load_instruction(ins),
             Op::Store => {
                 let pointer = self.pointer(ins.arg(0)?)?;
@@ -45,8 +48,10 @@ impl Lower<'_, '_> {
             }
             Op::CopyMemory => {
                 let (to, from) = (self.pointer(ins.arg(0)?)?, self.pointer(ins.arg(1)?)?);
-                let order = self.access(ins, 2)?;
-                let value = self.load(&from, order)?;
+                let (order, next) = self.access_from(ins, 2)?;
+                // A second set of operands is the source's.
+                let source = if ins.args.len() > next { self.access(ins, next)? } else { order };
+                let value = self.load(&from, source)?;
                 self.store(&to, value, order)
             }
             Op::CopyObject | Op::CopyLogical | Op::ExpectKHR => {
@@ -101,7 +106,7 @@ impl Lower<'_, '_> {
                 let name = ins.name();
                 if name.starts_with("OpAtomic") || ins.op == Op::ImageTexelPointer {
                     self.atomic(ins)
-                } else if name.starts_with("OpGroupNonUniform") {
+                } else if name.starts_with("OpGroupNonUniform") || name.starts_with("OpSubgroup") {
                     self.cross_lane(ins)
                 } else if name.starts_with("OpImage") || ins.op == Op::SampledImage {
                     self.image(ins)

@@ -512,20 +512,27 @@ impl Lower<'_, '_> {
         let selector = self.reg(ins.arg(0)?)?;
         let default = ins.arg(1)?;
         let merge = block.selection.unwrap_or(0);
-        if self.b.pool.ty(selector) != Ty::B32 {
-            return Err(ShaderError::unsupported("a switch on what is no 32-bit integer"));
+        let ty = self.b.pool.ty(selector);
+        if ty == Ty::Bool {
+            return Err(invalid("a switch on a truth value"));
         }
+        // Literals take as many words as the selector; narrow ones are extended.
+        let words = if ty == Ty::B64 { 2 } else { 1 };
         // Targets in the order they are named; the default last unless named.
         let mut targets: Vec<(u32, Vec<u64>)> = Vec::new();
         let mut seen = HashSet::new();
-        for pair in ins.rest(2).chunks(2) {
-            let &[value, target] = pair else { return Err(invalid("a case without a target")) };
+        for case in ins.rest(2).chunks(words + 1) {
+            let Some((&target, literal)) = case.split_last().filter(|c| c.1.len() == words) else {
+                return Err(invalid("a case without a target"));
+            };
+            let bits = literal.iter().rev().fold(0, |bits, &w| bits << 32 | u64::from(w));
+            let value = bits & super::fold::mask(ty);
             if !seen.insert(value) {
                 return Err(invalid("two cases of one value"));
             }
             match targets.iter_mut().find(|t| t.0 == target) {
-                Some(t) => t.1.push(u64::from(value)),
-                None => targets.push((target, vec![u64::from(value)])),
+                Some(t) => t.1.push(value),
+                None => targets.push((target, vec![value])),
             }
         }
         let known = self.b.pool.value(selector);
@@ -638,6 +645,8 @@ impl Lower<'_, '_> {
     fn phi_copy(&mut self, ins: &Ins<'_>, id: u32) -> R<[Rc<[Reg]>; 2]> {
         let (regs, handle) = match self.value(id)? {
             Value::Regs(regs) => (regs, None),
+            // An address is data, wherever it came from.
+            _ if self.m.is_address(ins.ty) => (self.regs(id)?, None),
             value => {
                 let parts = self.handle_parts(&value)?;
                 (Rc::clone(&parts.regs), Some(parts))

@@ -1,13 +1,14 @@
 //! Variables, access chains, loads and stores.
 
 use super::layout::{Leaf, stored};
+use super::ops::Takes;
 use super::types::Type;
 use super::value::{Choice, MatrixLayout, Memory, Pointer, Root, Sum, Value};
 use super::words::Ins;
 use super::{Lower, R};
 use crate::ShaderError;
 use crate::ir::{Addr, BinOp, Inst, Order, Reg, ResourceRef, Space, Ty, UnOp};
-use spirv::{MemoryAccess, StorageClass};
+use spirv::{MemoryAccess, Op, StorageClass};
 use std::rc::Rc;
 
 /// The most group-shared memory a kernel may use, in bytes.
@@ -130,6 +131,50 @@ impl Lower<'_, '_> {
         }
         self.bind(ins.id, ins.ty, Value::Pointer(Rc::new(pointer)));
         Ok(())
+    }
+
+    /// `OpPtrAccessChain`: the first index steps over whole objects.
+    pub fn element_chain(&mut self, ins: &Ins<'_>) -> R<()> {
+        let base = self.pointer(ins.arg(0)?)?;
+        let mut pointer = (*base).clone();
+        let (reg, known) = self.known_index(ins.arg(1)?)?;
+        let decor = self.type_of(ins.arg(0)?).ok().and_then(|ty| self.m.decor.get(&ty));
+        let stride = match (&pointer.root, decor.and_then(|d| d.array_stride)) {
+            (Root::Memory { .. }, Some(stride)) => stride,
+            (Root::Memory { explicit: false, .. }, None) => self.m.tight_size(pointer.ty)?,
+            (Root::Memory { .. }, None) => {
+                return Err(ShaderError::invalid("the pointer's type has no ArrayStride"));
+            }
+            _ => return Err(no_pointer()),
+        };
+        if let Root::Memory { at, .. } = &mut pointer.root {
+            match known {
+                Some(n) => at.offset = at.offset.wrapping_add(n.wrapping_mul(stride)),
+                None => at.terms.push((reg, stride)),
+            }
+        }
+        for &index in ins.rest(2) {
+            self.step(&mut pointer, index)?;
+        }
+        self.bind(ins.id, ins.ty, Value::Pointer(Rc::new(pointer)));
+        Ok(())
+    }
+
+    /// Addresses to integers and back.
+    pub fn convert_address(&mut self, ins: &Ins<'_>) -> R<()> {
+        let reg = self.reg(ins.arg(0)?)?;
+        self.one_type(Takes::Integers, &[reg])?;
+        let reg = self.b.resize(reg, self.m.scalar(ins.ty)?);
+        self.bind_regs(ins, vec![reg])
+    }
+
+    /// `OpPtrEqual` and `OpPtrNotEqual`, of addresses.
+    pub fn compare_addresses(&mut self, ins: &Ins<'_>) -> R<()> {
+        let (a, b) = (self.reg(ins.arg(0)?)?, self.reg(ins.arg(1)?)?);
+        self.all_of(Ty::B64, &[a, b])?;
+        let op = if ins.op == Op::PtrEqual { BinOp::IEq } else { BinOp::INe };
+        let same = self.b.bin(op, a, b);
+        self.bind_regs(ins, vec![same])
     }
 
     /// An index as a word, and its value if it is known now.
@@ -497,9 +542,15 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// Flags of the memory operands that start at word `i`, and their count.
+    /// Flags of the memory operands that start at word `i`.
     pub fn access(&mut self, ins: &Ins<'_>, i: usize) -> R<Order> {
-        let Some(&bits) = ins.args.get(i) else { return Ok(Order::default()) };
+        self.access_from(ins, i).map(|(order, _)| order)
+    }
+
+    /// Flags of the memory operands that start at word `i`, and the word after
+    /// them.
+    pub fn access_from(&mut self, ins: &Ins<'_>, i: usize) -> R<(Order, usize)> {
+        let Some(&bits) = ins.args.get(i) else { return Ok((Order::default(), i)) };
         let access = MemoryAccess::from_bits_retain(bits);
         let known = MemoryAccess::VOLATILE
             | MemoryAccess::ALIGNED
@@ -519,7 +570,7 @@ impl Lower<'_, '_> {
                 next += 1;
             }
         }
-        Ok(Order { coherent, volatile: access.contains(MemoryAccess::VOLATILE) })
+        Ok((Order { coherent, volatile: access.contains(MemoryAccess::VOLATILE) }, next))
     }
 }
 

@@ -360,7 +360,7 @@ fn capability(number: u32) -> R<()> {
         return Err(ShaderError::unsupported(format!("capability {number}")));
     };
     match capability {
-        C::Kernel | C::Addresses | C::Linkage | C::PhysicalStorageBufferAddresses => {
+        C::Kernel | C::Addresses | C::Linkage => {
             Err(ShaderError::unsupported(format!("capability {capability:?}")))
         }
         _ => Ok(()),
@@ -368,10 +368,11 @@ fn capability(number: u32) -> R<()> {
 }
 
 fn memory_model(addressing: u32) -> R<()> {
-    if addressing == spirv::AddressingModel::Logical as u32 {
+    use spirv::AddressingModel as A;
+    if addressing == A::Logical as u32 || addressing == A::PhysicalStorageBuffer64 as u32 {
         return Ok(());
     }
-    Err(ShaderError::unsupported(format!("addressing model {addressing}; only Logical is")))
+    Err(ShaderError::unsupported(format!("addressing model {addressing}")))
 }
 
 /// Notes a decoration. Those that say nothing to a compute shader of ours are

@@ -315,6 +315,9 @@ impl Lower<'_, '_> {
 
     fn launch_value(&mut self, builtin: BuiltIn) -> R<Vec<Reg>> {
         use Builtin as B;
+        if let Some(square) = self.quad_value(builtin) {
+            return Ok(square);
+        }
         let b = &mut self.b;
         let three =
             |b: &mut super::builder::Builder, list: [B; 3]| list.map(|w| b.builtin(w)).to_vec();

@@ -59,6 +59,9 @@ impl Lower<'_, '_> {
             }
             _ => {}
         }
+        if let Some(done) = self.khr(ins) {
+            return done;
+        }
         let scope = self.m.constant_u32(ins.arg(0)?)?;
         if scope != spirv::Scope::Subgroup as u32 {
             return Err(ShaderError::unsupported(format!("a group operation over scope {scope}")));
@@ -79,24 +82,17 @@ impl Lower<'_, '_> {
                 let dst = self.wave(op, Ty::Bool, Some(a), None);
                 self.bind_regs(ins, vec![dst])
             }
-            Op::GroupNonUniformAllEqual => self.all_equal(ins),
-            Op::GroupNonUniformBallot => {
-                let a = self.reg(ins.arg(1)?)?;
-                self.all_of(Ty::Bool, &[a])?;
-                let dst = self.four();
-                self.b.inst(Inst::Ballot { dst, a });
-                self.ballots.insert(dst[1]);
-                self.bind_regs(ins, dst.to_vec())
-            }
+            Op::GroupNonUniformAllEqual => self.all_equal(ins, 1),
+            Op::GroupNonUniformBallot => self.ballot(ins, 1),
             Op::GroupNonUniformInverseBallot
             | Op::GroupNonUniformBallotBitExtract
             | Op::GroupNonUniformBallotBitCount
             | Op::GroupNonUniformBallotFindLSB
             | Op::GroupNonUniformBallotFindMSB => self.on_ballot(ins),
-            Op::GroupNonUniformBroadcastFirst => self.moved(ins, WaveOp::BroadcastFirst, None),
+            Op::GroupNonUniformBroadcastFirst => self.moved(ins, 1, WaveOp::BroadcastFirst, None),
             Op::GroupNonUniformBroadcast | Op::GroupNonUniformShuffle => {
                 let lane = self.lane_operand(ins)?;
-                self.moved(ins, WaveOp::ReadLane, Some(lane))
+                self.moved(ins, 1, WaveOp::ReadLane, Some(lane))
             }
             Op::GroupNonUniformShuffleXor
             | Op::GroupNonUniformShuffleUp
@@ -107,12 +103,12 @@ impl Lower<'_, '_> {
                     _ => WaveOp::ShuffleDown,
                 };
                 let lane = self.lane_operand(ins)?;
-                self.moved(ins, op, Some(lane))
+                self.moved(ins, 1, op, Some(lane))
             }
             Op::GroupNonUniformRotateKHR => self.rotate(ins),
             Op::GroupNonUniformQuadBroadcast => {
                 let lane = self.lane_operand(ins)?;
-                self.moved(ins, WaveOp::QuadRead, Some(lane))
+                self.moved(ins, 1, WaveOp::QuadRead, Some(lane))
             }
             Op::GroupNonUniformQuadSwap => {
                 let op = match self.m.constant_u32(ins.arg(2)?)? {
@@ -121,10 +117,42 @@ impl Lower<'_, '_> {
                     2 => WaveOp::QuadSwapDiagonal,
                     n => return Err(ShaderError::invalid(format!("quad swap direction {n}"))),
                 };
-                self.moved(ins, op, None)
+                self.moved(ins, 1, op, None)
             }
             _ => Err(ShaderError::unsupported("this group operation")),
         }
+    }
+
+    /// The forms of `SPV_KHR_shader_ballot` and `SPV_KHR_subgroup_vote`, which
+    /// have no scope operand.
+    fn khr(&mut self, ins: &Ins<'_>) -> Option<R<()>> {
+        let vote = |this: &mut Self, op| {
+            let a = this.reg(ins.arg(0)?)?;
+            this.all_of(Ty::Bool, &[a])?;
+            let dst = this.wave(op, Ty::Bool, Some(a), None);
+            this.bind_regs(ins, vec![dst])
+        };
+        Some(match ins.op {
+            Op::SubgroupAllKHR => vote(self, WaveOp::All),
+            Op::SubgroupAnyKHR => vote(self, WaveOp::Any),
+            Op::SubgroupAllEqualKHR => self.all_equal(ins, 0),
+            Op::SubgroupBallotKHR => self.ballot(ins, 0),
+            Op::SubgroupFirstInvocationKHR => self.moved(ins, 0, WaveOp::BroadcastFirst, None),
+            Op::SubgroupReadInvocationKHR => {
+                let lane = ins.arg(1).and_then(|id| self.index_word(id));
+                lane.and_then(|lane| self.moved(ins, 0, WaveOp::ReadLane, Some(lane)))
+            }
+            _ => return None,
+        })
+    }
+
+    fn ballot(&mut self, ins: &Ins<'_>, at: usize) -> R<()> {
+        let a = self.reg(ins.arg(at)?)?;
+        self.all_of(Ty::Bool, &[a])?;
+        let dst = self.four();
+        self.b.inst(Inst::Ballot { dst, a });
+        self.ballots.insert(dst[1]);
+        self.bind_regs(ins, dst.to_vec())
     }
 
     fn four(&mut self) -> [Reg; 4] {
@@ -142,8 +170,8 @@ impl Lower<'_, '_> {
     }
 
     /// Moves every component of the value between lanes.
-    fn moved(&mut self, ins: &Ins<'_>, op: WaveOp, lane: Option<Reg>) -> R<()> {
-        let values = self.regs(ins.arg(1)?)?;
+    fn moved(&mut self, ins: &Ins<'_>, at: usize, op: WaveOp, lane: Option<Reg>) -> R<()> {
+        let values = self.regs(ins.arg(at)?)?;
         let out = values.iter().map(|&v| self.move_one(op, v, lane)).collect();
         self.bind_regs(ins, out)
     }
@@ -173,11 +201,11 @@ impl Lower<'_, '_> {
         let within = b.bin(BinOp::And, sum, low);
         let base = b.bin(BinOp::And, own, high);
         let lane = b.bin(BinOp::Or, within, base);
-        self.moved(ins, WaveOp::ReadLane, Some(lane))
+        self.moved(ins, 1, WaveOp::ReadLane, Some(lane))
     }
 
-    fn all_equal(&mut self, ins: &Ins<'_>) -> R<()> {
-        let id = ins.arg(1)?;
+    fn all_equal(&mut self, ins: &Ins<'_>, at: usize) -> R<()> {
+        let id = ins.arg(at)?;
         let values = self.regs(id)?;
         let float = self.m.is_float(self.type_of(id)?)?;
         let op = if float { WaveOp::AllEqualF } else { WaveOp::AllEqual };
@@ -364,6 +392,60 @@ impl Lower<'_, '_> {
         let high = self.b.un(UnOp::BitCount, high);
         let sum = self.b.bin(BinOp::IAdd, low, high);
         self.bind_regs(ins, vec![sum])
+    }
+
+    /// Thread ids where quads of lanes are squares of threads: the lanes of a
+    /// group, four at a time, walk its squares row by row.
+    pub fn quad_value(&mut self, builtin: BuiltIn) -> Option<Vec<Reg>> {
+        let wanted = matches!(
+            builtin,
+            BuiltIn::LocalInvocationId
+                | BuiltIn::GlobalInvocationId
+                | BuiltIn::LocalInvocationIndex
+        );
+        if !self.quads || !wanted {
+            return None;
+        }
+        let [width, height, _] = self.group_size;
+        let index = self.b.builtin(Builtin::ThreadIndex);
+        let z = self.b.builtin(Builtin::ThreadIdZ);
+        self.b.begin().ok()?;
+        let b = &mut self.b;
+        let (one, two) = (b.word(1), b.word(2));
+        let layer = b.word(width * height);
+        let within = b.bin(BinOp::UMod, index, layer);
+        let square = b.bin(BinOp::ShrL, within, two);
+        let (columns, half) = (b.word(width / 2), b.word(1));
+        let column = b.bin(BinOp::UMod, square, columns);
+        let row = b.bin(BinOp::UDiv, square, columns);
+        let (left, low) = (b.bin(BinOp::Shl, column, half), b.bin(BinOp::Shl, row, half));
+        let right = b.bin(BinOp::And, index, one);
+        let second = b.bin(BinOp::ShrL, index, one);
+        let high = b.bin(BinOp::And, second, one);
+        let x = b.bin(BinOp::IAdd, left, right);
+        let y = b.bin(BinOp::IAdd, low, high);
+        let mut out = vec![x, y, z];
+        if builtin == BuiltIn::LocalInvocationIndex {
+            let (width, layer) = (b.word(width), b.word(width * height));
+            let (rows, layers) = (b.bin(BinOp::IMul, y, width), b.bin(BinOp::IMul, z, layer));
+            let below = b.bin(BinOp::IAdd, rows, layers);
+            out = vec![b.bin(BinOp::IAdd, below, x)];
+        }
+        let made = self.b.end();
+        self.b.prologue.extend(made);
+        if builtin == BuiltIn::GlobalInvocationId {
+            let groups = [Builtin::GroupIdX, Builtin::GroupIdY, Builtin::GroupIdZ];
+            let groups = groups.map(|g| self.b.builtin(g));
+            self.b.begin().ok()?;
+            for (i, group) in groups.into_iter().enumerate() {
+                let size = self.b.word(self.group_size[i]);
+                let first = self.b.bin(BinOp::IMul, group, size);
+                out[i] = self.b.bin(BinOp::IAdd, first, out[i]);
+            }
+            let made = self.b.end();
+            self.b.prologue.extend(made);
+        }
+        Some(out)
     }
 
     /// Derivatives over the quad: lane 1 or 2 less lane 0, or for the fine
