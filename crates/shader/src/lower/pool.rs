@@ -291,14 +291,35 @@ impl Pool {
                 _ => return None,
             }
         }
-        let c = self.value(b)?;
-        self.with_constant(op, ty, a, c)
+        if let Some(c) = self.value(b) {
+            return self.with_constant(op, ty, a, c);
+        }
+        let counts = matches!(op, BinOp::Shl | BinOp::ShrL | BinOp::ShrA);
+        let count = self.def(b).filter(|_| counts && ty != Ty::Bool)?;
+        self.shift_count(op, a, count, ty)
+    }
+
+    /// A shift whose count is computed: what only changes bits that do not
+    /// count is left out.
+    fn shift_count(&mut self, op: BinOp, a: Reg, count: Pure, ty: Ty) -> Option<Simple> {
+        let low = u64::from(fold::bits(ty) - 1);
+        match count {
+            Pure::Bin(BinOp::And, x, m) if self.value(m)? & low == low => {
+                Some(self.simplify(Pure::Bin(op, a, x), ty))
+            }
+            _ => None,
+        }
     }
 
     /// `op` with the constant `c` on the right.
     fn with_constant(&mut self, op: BinOp, ty: Ty, a: Reg, c: u64) -> Option<Simple> {
         let m = fold::mask(ty);
         let same = Some(Simple::Reg(a));
+        if matches!(op, BinOp::Shl | BinOp::ShrL | BinOp::ShrA) && c >= u64::from(fold::bits(ty)) {
+            // Only the low bits of a count count.
+            let b = self.constant(ty, c & u64::from(fold::bits(ty) - 1));
+            return Some(self.simplify(Pure::Bin(op, a, b), ty));
+        }
         match (op, c) {
             (BinOp::IAdd | BinOp::ISub | BinOp::Or | BinOp::Xor, 0) => return same,
             (BinOp::Shl | BinOp::ShrL | BinOp::ShrA, 0) => return same,

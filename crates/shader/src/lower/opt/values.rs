@@ -220,8 +220,8 @@ impl Values<'_> {
                 self.know(var, steady.then_some(value));
                 Some(inst)
             }
-            Inst::Load { dst, space, mut addr, order } => {
-                self.fold(&mut addr);
+            Inst::Load { dst, mut space, mut addr, order } => {
+                self.fold(&mut space, &mut addr);
                 if let Space::Buffer(at) = space
                     && !order.volatile
                     && self.constant_buffers.get(at.resource.index()) == Some(&true)
@@ -231,12 +231,12 @@ impl Values<'_> {
                 }
                 Some(Inst::Load { dst, space, addr, order })
             }
-            Inst::Store { src, space, mut addr, order } => {
-                self.fold(&mut addr);
+            Inst::Store { src, mut space, mut addr, order } => {
+                self.fold(&mut space, &mut addr);
                 Some(Inst::Store { src, space, addr, order })
             }
-            Inst::Atomic { op, dst, space, mut addr, value, compare, order } => {
-                self.fold(&mut addr);
+            Inst::Atomic { op, dst, mut space, mut addr, value, compare, order } => {
+                self.fold(&mut space, &mut addr);
                 Some(Inst::Atomic { op, dst, space, addr, value, compare, order })
             }
             Inst::BufferSize { dst, buffer } => {
@@ -295,8 +295,20 @@ impl Values<'_> {
         Some(instruction(pure, dst))
     }
 
-    /// Moves constant parts of an index into scale and offset.
-    fn fold(&mut self, addr: &mut Addr) {
+    /// Moves constant parts of an index into scale and offset, those of a GPU
+    /// address into the offset.
+    fn fold(&mut self, space: &mut Space, addr: &mut Addr) {
+        if let Space::Global(base) = space {
+            if let Some(Pure::Bin(BinOp::IAdd, x, y)) = self.pool.def(*base)
+                && let Some(constant) = self.pool.value(y)
+                && let Some(sum) = (constant as i64).checked_add(i64::from(addr.offset as i32))
+                && let Ok(offset) = i32::try_from(sum)
+            {
+                *base = x;
+                addr.offset = offset as u32;
+            }
+            return;
+        }
         for _ in 0..16 {
             let Some(index) = addr.index else { return };
             if let Some(value) = self.pool.value(index) {
