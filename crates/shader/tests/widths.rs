@@ -49,11 +49,10 @@ fn every_width_has_its_accesses_and_arithmetic() {
       %20:64 = fconvert %11
       %21:64 = fdiv %5, %20
       %22:64 = uconvert %0
-      %24:64 = and %22, 63
-      %25:64 = shl %6, %24
-      %27:64 = imul %25, 0x0000000123456789
+      %23:64 = shl %6, %22
+      %25:64 = imul %23, 0x0000000123456789
       store O @ %0 * 32 + 256 <- %11, %17, %18, %19
-      store O @ %0 * 32 + 264 <- %21, %6, %27
+      store O @ %0 * 32 + 264 <- %21, %6, %25
     ");
 }
 
@@ -70,7 +69,27 @@ fn a_gpu_address_is_where_an_access_goes() {
            vk::RawBufferStore<half3>(p + 0x200000000, h * 2, 2);
          }",
     );
-    insta::assert_snapshot!(k, @"");
+    insta::assert_snapshot!(k, @"
+    kernel main [8, 1, 1] wave64
+    u0 A: structured(8)
+      %0 = thread_index
+      %1:64 = load A @ %0 * 8
+      %2 = load global[%1] @ -4
+      %3:64 = load global[%1] @ 16
+      %5 = shl %0, 3
+      %6:64 = uconvert %5
+      %7:64 = iadd %1, %6
+      %8:16, %9:16, %10:16 = load global[%7] @ 0
+      %11:64 = uconvert %2
+      %12:64 = utof %11
+      %13:64 = fadd %3, %12
+      store global[%1] @ 256 <- %13
+      %15:64 = iadd %1, 0x0000000200000000
+      %17:16 = fmul %8, 16384
+      %18:16 = fmul %9, 16384
+      %19:16 = fmul %10, 16384
+      store global[%15] @ 0 <- %17, %18, %19
+    ");
 }
 
 /// The text of a module whose `main` has this body; `%i` is the thread's index.
@@ -153,7 +172,27 @@ fn a_list_is_followed_through_addresses() {
          %low = OpUConvert %uint %number
          OpStore %place %low",
     );
-    insta::assert_snapshot!(k, @"");
+    insta::assert_snapshot!(k, @"
+    kernel main [8, 1, 1] wave64
+    u0 Out: structured(4)
+      %0 = thread_index
+      %1:64 = uconvert %0
+      %2:64 = sconvert %0
+      %4:64 = shl %2, 6
+      %5:64 = iadd %1, %4
+      $6:64 := %5
+      loop @1 {
+        %8:bool = ine $6, 0
+        if not %8 {
+          break @1
+        }
+      } continuing {
+        %9:64 = load global[$6] @ 8
+        $6:64 := %9
+      }
+      %10 = uconvert $6
+      store Out @ %0 * 4 <- %10
+    ");
 }
 
 #[test]
@@ -167,5 +206,31 @@ fn lanes_of_a_quad_are_a_square_of_threads_where_the_module_says_so() {
          %bits = OpConvertFToU %uint %x
          OpStore %place %bits",
     );
-    insta::assert_snapshot!(k, @"");
+    insta::assert_snapshot!(k, @"
+    kernel main [6, 4, 2] wave64
+    u0 Out: structured(4)
+      %0 = thread_index
+      %1 = thread_id.z
+      %3 = umod %0, 24
+      %5 = shrl %3, 2
+      %7 = umod %5, 3
+      %8 = udiv %5, 3
+      %10 = shl %7, 1
+      %11 = shl %8, 1
+      %12 = and %0, 1
+      %13 = shrl %0, 1
+      %14 = and %13, 1
+      %15 = iadd %10, %12
+      %16 = iadd %11, %14
+      %18 = imul %16, 6
+      %19 = imul %1, 24
+      %20 = iadd %18, %19
+      %21 = iadd %20, %15
+      %22 = utof %21
+      %23 = wave.quadread %22, 1
+      %25 = wave.quadread %22, 0
+      %26 = fsub %23, %25
+      %27 = ftou %26
+      store Out @ %21 * 4 <- %27
+    ");
 }

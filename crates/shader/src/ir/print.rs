@@ -210,6 +210,7 @@ impl Printer<'_, '_, '_> {
     }
 
     fn addr(&self, space: Space, addr: Addr, order: Order) -> String {
+        let signed = matches!(space, Space::Global(_));
         let space = match space {
             Space::Buffer(at) => self.place(at),
             Space::Lds => "lds".to_owned(),
@@ -217,6 +218,7 @@ impl Printer<'_, '_, '_> {
             Space::Global(base) => format!("global[{}]", self.r(base)),
         };
         let inner = match (addr.index, addr.offset) {
+            (None, offset) if signed => (offset as i32).to_string(),
             (None, offset) => offset.to_string(),
             (Some(i), 0) => format!("{} * {}", self.r(i), addr.scale),
             (Some(i), offset) => format!("{} * {} + {offset}", self.r(i), addr.scale),
