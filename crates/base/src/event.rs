@@ -119,6 +119,14 @@ pub enum Event {
         /// The packet's name.
         name: &'static str,
     },
+    /// The prefetch parser sent a packet on to the micro engine, which takes it up
+    /// later: what tells how far the one is ahead of the other.
+    SentOn {
+        /// The queue.
+        queue: QueueId,
+        /// The packet.
+        packet: GpuAddress,
+    },
     /// A dispatch started.
     DispatchBegin {
         /// The dispatch.

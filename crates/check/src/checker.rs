@@ -1,7 +1,7 @@
 //! The checker: an observer that judges.
 
 use crate::clock::{Epoch, Snapshot};
-use crate::flushes::{Ran, round_out};
+use crate::flushes::{Effect, Ran, effects, round_out};
 use crate::hazard::{Element, Hazard};
 use crate::judge::{Access, Judge, synchronises};
 use crate::shadow::{LAUNCH, Record, Shadow};
@@ -150,11 +150,17 @@ impl State {
     fn flush(&mut self, flush: &Flush<'_>) {
         let (queue, packet) = (flush.queue, flush.packet);
         self.seq = self.seq.max(flush.seq);
+        let waits = self.judge.topology.generation == Generation::Gfx10_3;
         let timeline = &mut self.judge.timeline;
-        let who: Vec<(Epoch, Snapshot)> = match flush.boundary {
-            Some(submit) if flush.bottom => vec![timeline.end(queue, submit)],
-            Some(submit) => timeline.start(queue, submit),
-            None => vec![timeline.flush(queue, packet, flush.on_pfp, flush.bottom)],
+        let on_l2 = flush.actions.iter().any(|&a| {
+            let l2 = [Effect::WriteBackL2, Effect::Invalidate(CacheClass::L2)];
+            effects(a).iter().any(|e| l2.contains(e))
+        });
+        let at_boundary = |(by, know)| (by, know, false);
+        let (by, know, late) = match flush.boundary {
+            Some(submit) if flush.bottom => at_boundary(timeline.end(queue, submit)),
+            Some(submit) => at_boundary(timeline.start(queue, submit)),
+            None => timeline.flush(queue, packet, flush.on_pfp, flush.bottom, on_l2, waits),
         };
         for &action in flush.actions {
             let kind = Element::Cache(action);
@@ -162,17 +168,16 @@ impl State {
             if !self.has_effect(queue, action) {
                 self.judge.elements.no_effect(element);
             }
-            for (by, know) in &who {
-                self.judge.flushes.push(Ran {
-                    action,
-                    packet,
-                    by: *by,
-                    range: flush.range.map(round_out),
-                    know: know.clone(),
-                    seq: flush.seq,
-                    element,
-                });
-            }
+            self.judge.flushes.push(Ran {
+                action,
+                packet,
+                by,
+                range: flush.range.map(round_out),
+                know: know.clone(),
+                seq: flush.seq,
+                element,
+                late,
+            });
         }
     }
 
@@ -360,7 +365,14 @@ impl Observer for Checker {
                 if *engine == Engine::Mec.name() && !state.compute.contains(queue) {
                     state.compute.push(*queue);
                 }
-                state.judge.timeline.packet(*queue, engine, *packet, name);
+                if *engine == Engine::Pfp.name() {
+                    state.judge.timeline.prefetched(*queue, *packet);
+                } else {
+                    state.judge.timeline.packet(*queue, *packet, name);
+                }
+            }
+            Event::SentOn { queue, packet } => {
+                state.judge.timeline.prefetched(*queue, *packet);
             }
             Event::DispatchBegin { dispatch, queue, packet, kernel, .. } => {
                 let timeline = &mut state.judge.timeline;

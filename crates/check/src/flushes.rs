@@ -68,14 +68,17 @@ pub(crate) struct Ran {
     pub(crate) seq: u64,
     /// Which element of which packet it is.
     pub(crate) element: u32,
+    /// Of an end-of-pipe event: it came after the event's value.
+    pub(crate) late: bool,
 }
 
 impl Ran {
     /// True if whoever knows `know` knows that this is complete.
     pub(crate) fn before(&self, know: &Knowledge) -> bool {
         match self.by.stream {
-            Stream::EndOfPipe => self.by.number <= know.of(self.by.queue).eop_done,
-            Stream::Dispatch
+            Stream::EndOfPipe if self.late => self.by.number <= know.of(self.by.queue).eop_done,
+            Stream::EndOfPipe
+            | Stream::Dispatch
             | Stream::Engine
             | Stream::Pfp
             | Stream::Dma
@@ -247,6 +250,7 @@ mod tests {
             know: Arc::new(know),
             seq,
             element: 0,
+            late: false,
         }
     }
 

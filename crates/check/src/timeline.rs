@@ -42,6 +42,8 @@ struct Pending {
     number: u32,
     know: Snapshot,
     program: u32,
+    /// Its actions on L2 were told.
+    l2_seen: bool,
 }
 
 /// A submission that an engine has not come to.
@@ -108,6 +110,10 @@ pub(crate) struct Queue {
     pending_eop: VecDeque<Pending>,
     /// The copy that moves bytes now.
     moving: Option<Pending>,
+    /// The event that landed last: its cache actions may still come.
+    late: Option<Pending>,
+    /// Addresses of values that an event has written and is not yet told as landed.
+    due: Vec<(GpuAddress, GpuAddress)>,
     /// What the last end-of-pipe event that landed knew.
     landed: Snapshot,
     landing: Option<GpuAddress>,
@@ -140,6 +146,8 @@ impl Queue {
             pending_dma: VecDeque::new(),
             pending_eop: VecDeque::new(),
             moving: None,
+            late: None,
+            due: Vec::new(),
             landed: Snapshot::default(),
             landing: None,
             eop_programs: Vec::new(),
@@ -169,6 +177,18 @@ impl Queue {
             Arc::make_mut(&mut self.pfp.know).of_mut(index).pfp = at;
         }
         self.pfp.know.clone()
+    }
+
+    /// The ME is at that packet: everything that the prefetch parser took up before
+    /// it is behind.
+    fn me_comes_to(&mut self, packet: GpuAddress) {
+        match self.passed.iter().position(|(p, _)| *p == packet) {
+            Some(at) if self.has_pfp => {
+                self.me_at = self.passed[at].1;
+                self.passed.drain(..=at);
+            }
+            Some(_) | None => self.me_at += 1,
+        }
     }
 
     fn agent(&mut self, pfp: bool) -> &mut Agent {
@@ -309,29 +329,24 @@ impl Timeline {
         self.host.join(&know);
     }
 
-    pub(crate) fn packet(&mut self, id: QueueId, engine: &str, packet: GpuAddress, name: &str) {
+    /// The prefetch parser takes a packet up, or sends it on.
+    pub(crate) fn prefetched(&mut self, id: QueueId, packet: GpuAddress) {
         let queue = self.queue(id);
-        let pfp = engine == Engine::Pfp.name();
-        if pfp {
-            queue.has_pfp = true;
-            queue.pfp_at += 1;
-            queue.passed.push_back((packet, queue.pfp_at));
-            queue.pfp.take(packet);
-            queue.pfp.packet = packet;
-            return;
-        }
+        queue.has_pfp = true;
+        queue.pfp_at = queue.pfp_at.max(queue.me_at) + 1;
+        queue.passed.push_back((packet, queue.pfp_at));
+        queue.pfp.take(packet);
+        queue.pfp.packet = packet;
+    }
+
+    /// The ME, MEC or SDMA engine takes a packet up.
+    pub(crate) fn packet(&mut self, id: QueueId, packet: GpuAddress, name: &str) {
+        let queue = self.queue(id);
         if let Some(Some(former)) = queue.me.take(packet) {
             let know = queue.all_done();
             queue.left.push_back((former, know));
         }
-        if queue.has_pfp {
-            if let Some(at) = queue.passed.iter().position(|(p, _)| *p == packet) {
-                queue.me_at = queue.passed[at].1;
-                queue.passed.drain(..=at);
-            }
-        } else {
-            queue.me_at += 1;
-        }
+        queue.me_comes_to(packet);
         queue.me.packet = packet;
         let program = queue.me_at;
         if END_OF_PIPE.contains(&name) {
@@ -339,12 +354,12 @@ impl Timeline {
             queue.eop_programs.push(program);
             let know = queue.end_of_pipe_knows();
             let number = queue.eop;
-            queue.pending_eop.push_back(Pending { packet, number, know, program });
+            queue.pending_eop.push_back(Pending { packet, number, know, program, l2_seen: false });
         } else if CP_DMA.contains(&name) {
             queue.dma += 1;
             queue.dma_programs.push(program);
             let (number, know) = (queue.dma, queue.me_know());
-            queue.pending_dma.push_back(Pending { packet, number, know, program });
+            queue.pending_dma.push_back(Pending { packet, number, know, program, l2_seen: false });
         }
     }
 
@@ -377,46 +392,59 @@ impl Timeline {
         }
     }
 
-    /// Who runs a flush that a packet asked for, and what it knows.
+    /// Who runs a flush that a packet asked for, what it knows, and whether it comes
+    /// after the value of its end-of-pipe event. `on_l2` says that it acts on L2,
+    /// `waits` that the prefetch parser lets the ME run its flushes, and waits.
     pub(crate) fn flush(
         &mut self,
         id: QueueId,
         packet: GpuAddress,
         on_pfp: bool,
         bottom: bool,
-    ) -> (Epoch, Snapshot) {
+        on_l2: bool,
+        waits: bool,
+    ) -> (Epoch, Snapshot, bool) {
         let queue = self.queue(id);
-        let pending = queue.pending_eop.iter().find(|p| p.packet == packet);
-        match pending {
-            Some(p) if bottom => {
-                let by = Epoch::new(id, Stream::EndOfPipe, p.number);
-                (by, accepted(&p.know, queue.index))
-            }
-            Some(_) | None if on_pfp => {
-                let know = queue.pfp_know();
-                (Epoch::new(id, Stream::Pfp, queue.pfp_at), know)
-            }
-            Some(_) | None => {
-                let know = queue.me_know();
-                (Epoch::new(id, Stream::Engine, queue.me_at), know)
+        if bottom {
+            // L2's part may come after the event's value. A list that runs again has
+            // its packets again, so the same packet may stand for two events.
+            let late = queue.late.as_mut().filter(|p| p.packet == packet);
+            let pending = queue.pending_eop.iter_mut().find(|p| p.packet == packet);
+            let is_late = late.as_ref().is_some_and(|p| on_l2 && !p.l2_seen);
+            let event = if is_late { late } else { pending.or(late) };
+            if let Some(event) = event {
+                event.l2_seen |= on_l2;
+                let by = Epoch::new(id, Stream::EndOfPipe, event.number);
+                let know = accepted(&event.know, queue.index);
+                return (by, know, is_late);
             }
         }
+        if on_pfp && !waits {
+            let know = queue.pfp_know();
+            return (Epoch::new(id, Stream::Pfp, queue.pfp_at), know, false);
+        }
+        if on_pfp {
+            queue.me_comes_to(packet);
+        }
+        let know = queue.me_know();
+        (Epoch::new(id, Stream::Engine, queue.me_at), know, false)
     }
 
-    /// Who runs the flushes at a submission's start: the ME, and the prefetch parser
-    /// where there is one, before either does anything of the submission.
-    pub(crate) fn start(&mut self, id: QueueId, submit: SubmitId) -> Vec<(Epoch, Snapshot)> {
+    /// Who runs the flushes at a submission's start: whoever fetches its packets.
+    pub(crate) fn start(&mut self, id: QueueId, submit: SubmitId) -> (Epoch, Snapshot) {
         let queue = self.queue(id);
+        if queue.has_pfp {
+            queue.pfp.enter(submit);
+            let know = queue.pfp_know();
+            return (Epoch::new(id, Stream::Pfp, queue.pfp_at), know);
+        }
         if let Some(Some(former)) = queue.me.enter(submit) {
             let know = queue.all_done();
             queue.left.push_back((former, know));
         }
         queue.pfp.enter(submit);
-        let mut who = vec![(Epoch::new(id, Stream::Engine, queue.me_at), queue.me_know())];
-        if queue.has_pfp {
-            who.push((Epoch::new(id, Stream::Pfp, queue.pfp_at), queue.pfp_know()));
-        }
-        who
+        let know = queue.me_know();
+        (Epoch::new(id, Stream::Engine, queue.me_at), know)
     }
 
     /// Who runs the flushes at a submission's end.
@@ -496,6 +524,11 @@ impl Timeline {
         }
         queue.landed = Arc::new(know);
         queue.landing = Some(packet);
+        queue.late = Some(pending);
+        let (landed, due) = (queue.landed.clone(), std::mem::take(&mut queue.due));
+        for (_, at) in due.iter().filter(|(p, _)| *p == packet) {
+            self.values.insert(at.0, landed.clone());
+        }
     }
 
     pub(crate) fn value_written(&mut self, by: Writer, packet: Option<GpuAddress>, at: GpuAddress) {
@@ -503,7 +536,14 @@ impl Timeline {
             Writer::Host => self.host_step().1,
             Writer::Queue(id) => {
                 let queue = self.queue(id);
-                if packet.is_some() && queue.landing == packet {
+                let pending = |p: &Pending| Some(p.packet) == packet;
+                if let Some(packet) = packet
+                    && queue.pending_eop.iter().any(pending)
+                {
+                    // What it carries is told with the event's level.
+                    queue.due.push((packet, at));
+                    queue.me_know()
+                } else if packet.is_some() && queue.landing == packet {
                     queue.landed.clone()
                 } else {
                     queue.me_know()

@@ -143,7 +143,7 @@ impl Script {
     pub fn packet(&mut self, queue: QueueId, name: &'static str) -> GpuAddress {
         let packet = self.next(queue);
         if queue == GFX {
-            self.take(queue, Engine::Pfp, packet, name);
+            self.event(Event::SentOn { queue, packet });
         }
         self.take(queue, Self::engine(queue), packet, name);
         packet
@@ -301,7 +301,7 @@ impl Script {
 
     /// PFP_SYNC_ME.
     pub fn sync_pfp(&mut self) -> GpuAddress {
-        let packet = self.packet(GFX, "PFP_SYNC_ME");
+        let packet = self.ahead("PFP_SYNC_ME");
         let (engine, level) = (Engine::Pfp, Level::MicroEngine);
         self.event(Event::Reached { queue: GFX, packet, engine, level });
         packet
@@ -359,13 +359,18 @@ impl Script {
         level: Level,
         actions: &[CacheAction],
     ) {
-        if !actions.is_empty() {
+        // A value that comes before its event's cache actions says so by its level.
+        let late = matches!(level, Level::ShadersDone | Level::Accepted);
+        if !actions.is_empty() && !late {
             self.flushed(queue, packet, actions, None, true);
         }
-        self.event(Event::EndOfPipe { queue, packet, level });
         let agent = Agent::Engine { queue, engine: Engine::EndOfPipe, packet };
         self.access(agent, Client::EndOfPipe, AccessKind::Write, false, at, 4);
         self.value(Writer::Queue(queue), Some(packet), at);
+        self.event(Event::EndOfPipe { queue, packet, level });
+        if !actions.is_empty() && late {
+            self.flushed(queue, packet, actions, None, true);
+        }
     }
 
     pub fn value(&mut self, by: Writer, packet: Option<GpuAddress>, at: u64) {

@@ -5,6 +5,7 @@ use super::{Launch, Polling, Trouble, access, exec, field, poll_again, settle};
 use crate::core::Core;
 use crate::fetch::{Fetched, Located};
 use crate::queue::{Item, Queue};
+use wavefence_base::Event;
 use wavefence_base::access::Engine;
 use wavefence_base::topology::Client;
 use wavefence_pm4::{Field, Kind, Packet, marker::Marker, sel};
@@ -47,7 +48,11 @@ fn take(core: &mut Core, queue: &mut Queue, located: Box<Located>) {
     }
     match share(&located.packet) {
         Share::Drop => {}
-        Share::MicroEngine => queue.fifo.push_back(Item::Packet(located)),
+        Share::MicroEngine => {
+            let (id, packet) = (queue.id, located.at);
+            core.emit(|| Event::SentOn { queue: id, packet });
+            queue.fifo.push_back(Item::Packet(located));
+        }
         Share::Prefetch => {
             core.take_packet(queue.id, Engine::Pfp, located.at, located.packet.name());
             let result = exec::execute(core, queue, &located, Engine::Pfp);
