@@ -99,6 +99,8 @@ formats! {
     D16_UNORM = [16], Unorm;
     R64_UINT = [64], Uint;
     R64_SINT = [64], Sint;
+    R64G64_UINT = [64, 64], Uint;
+    R64G64_SINT = [64, 64], Sint;
 }
 
 impl TexelFormat {

@@ -11,8 +11,9 @@ use wavefence_wave::descriptor::Descriptor;
 pub const MAX_ROOT_CONSTANTS: usize = 14;
 
 type Key = (ResourceClass, u32, u32);
-/// Set, binding and array element.
-type VulkanKey = (u32, u32, u32);
+/// Set, binding, array element, and true for samplers: a combined image and
+/// sampler are two resources of one number.
+type VulkanKey = (u32, u32, u32, bool);
 
 /// What is bound, by register class, space and register. An array of resources
 /// takes consecutive registers.
@@ -65,9 +66,11 @@ impl Bindings {
 
     /// Binds to element `element` of the resource that a shader's source declares
     /// with that Vulkan binding and set (`[[vk::binding(binding, set)]]`), unless
-    /// something is bound to its register.
+    /// something is bound to its register. A combined image and sampler take a view
+    /// of each kind.
     pub fn vulkan(&mut self, binding: u32, set: u32, element: u32, view: View) -> &mut Self {
-        self.vulkan.insert((set, binding, element), view);
+        let sampler = matches!(view, View::Sampler(_));
+        self.vulkan.insert((set, binding, element, sampler), view);
         self
     }
 
@@ -155,7 +158,8 @@ impl Bindings {
         let by_register = self.get(resource.class, register, resource.space);
         let by_binding = || {
             let (binding, set) = resource.vk_binding?;
-            self.vulkan.get(&(set, binding, element))
+            let sampler = resource.class == ResourceClass::Sampler;
+            self.vulkan.get(&(set, binding, element, sampler))
         };
         let Some(view) = by_register.or_else(by_binding) else {
             if resource.unbounded {

@@ -149,13 +149,16 @@ fn check_format(op: &ImageOp, wide: bool, format: TexelFormat) -> Result<(), Lim
         | ImageOp::Sample { .. }
         | ImageOp::Gather { .. }
         | ImageOp::Atomic(_)
-            if wide != (bits == [64]) =>
+            if wide != (bits[0] == 64) =>
         {
             no(if wide {
                 format!("a 64-bit image access through the format {name}")
             } else {
                 format!("image access through the 64-bit format {name}")
             })
+        }
+        ImageOp::Atomic(_) if wide && bits != [64] => {
+            no(format!("a 64-bit image atomic on {name}; it takes formats of one component"))
         }
         ImageOp::Atomic(_) if !wide && bits != [32] => {
             no(format!("an image atomic on {name}; it takes formats of one 32-bit component"))

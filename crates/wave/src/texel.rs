@@ -62,8 +62,9 @@ pub fn words(format: TexelFormat) -> usize {
 /// Decodes a texel per lane. `raw` holds its bytes, the lowest in the low bits of
 /// the first word; [`words`] of them.
 pub fn decode_wave(format: TexelFormat, raw: &[Lanes], out: &mut [Lanes; 4]) {
-    if format.component_bits() == [64] {
-        *out = [raw[0], raw[1], [0; 64], [0; 64]];
+    if format.component_bits()[0] == 64 {
+        let word = |i: usize| raw.get(i).copied().unwrap_or([0; 64]);
+        *out = std::array::from_fn(word);
         return;
     }
     let one = match format.kind() {
@@ -128,9 +129,10 @@ pub fn encode(format: TexelFormat, texel: [u32; 4]) -> [u32; 4] {
 pub fn encode_wave(format: TexelFormat, data: &[&Lanes], raw: &mut [Lanes]) {
     let zero = [0; 64];
     let component = |c: usize| data.get(c).copied().unwrap_or(&zero);
-    if format.component_bits() == [64] {
-        raw[0] = *component(0);
-        raw[1] = *component(1);
+    if format.component_bits()[0] == 64 {
+        for (i, word) in raw.iter_mut().enumerate() {
+            *word = *component(i);
+        }
         return;
     }
     raw.fill([0; 64]);

@@ -166,7 +166,9 @@ impl DataFormat {
             (Self::Int16, 2) => T::R16G16_SINT,
             (Self::Int16, 4) => T::R16G16B16A16_SINT,
             (Self::UInt64 | Self::Hex64, 1) => T::R64_UINT,
+            (Self::UInt64 | Self::Hex64, 2) => T::R64G64_UINT,
             (Self::Int64, 1) => T::R64_SINT,
+            (Self::Int64, 2) => T::R64G64_SINT,
             _ => return None,
         })
     }

@@ -1,7 +1,8 @@
 //! Blanks the attributes that bind resources by Vulkan numbers.
 //!
 //! Direct3D binds by register and ignores `[[vk::binding(…)]]`; DXC's SPIR-V
-//! writer lets it win, without our shifts. So it goes, character by character
+//! writer lets it win, without our shifts. So it goes, and with it
+//! `[[vk::combinedImageSampler]]`, which Direct3D has no binding for: character by character
 //! replaced with a space: places of everything else stay. The numbers are kept by
 //! the name of the resource, for callers who know nothing but them.
 
@@ -126,8 +127,8 @@ impl List {
 impl Item {
     fn new(rest: &str, start: usize, end: usize) -> Self {
         let packed: String = rest[start..end].chars().filter(|c| !c.is_whitespace()).collect();
-        let binds =
-            packed.starts_with("vk::binding(") || packed.starts_with("vk::counter_binding(");
+        let binds = ["vk::binding(", "vk::counter_binding("].iter().any(|a| packed.starts_with(a))
+            || packed == "vk::combinedImageSampler";
         let args = packed.strip_prefix("vk::binding(").and_then(|s| s.strip_suffix(')'));
         let numbers = args.and_then(|args| {
             let (binding, set) = args.split_once(',').unwrap_or((args, "0"));

@@ -1,6 +1,7 @@
 //! Images, samplers and typed buffers.
 
 use super::atomic::reference;
+use super::types::Type;
 use super::value::{Element, Value};
 use super::words::Ins;
 use super::{Lower, R};
@@ -15,6 +16,8 @@ struct Extra {
     lod: Option<Reg>,
     grad: Option<(Vec<Reg>, Vec<Reg>)>,
     offset: Vec<Reg>,
+    /// Id of the four offsets of a gather.
+    offsets: Option<u32>,
     min_lod: Option<Reg>,
     coherent: bool,
     volatile: bool,
@@ -33,7 +36,15 @@ struct Shape {
 
 impl Lower<'_, '_> {
     pub fn image(&mut self, ins: &Ins<'_>) -> R<()> {
+        if let Some((op, texel)) = self.dense(ins)? {
+            return self.sparse(ins, op, texel);
+        }
         match ins.op {
+            Op::ImageSparseTexelsResident => {
+                self.reg(ins.arg(0)?)?;
+                let yes = self.b.pool.constant(Ty::Bool, 1);
+                self.bind_regs(ins, vec![yes])
+            }
             Op::SampledImage => {
                 let (image, sampler) = (self.value(ins.arg(0)?)?, self.value(ins.arg(1)?)?);
                 let (Value::Image(image), Value::Sampler(sampler)) = (image, sampler) else {
@@ -149,7 +160,7 @@ impl Lower<'_, '_> {
         let mut extra = Extra::default();
         let Some(&bits) = ins.args.get(i) else { return Ok(extra) };
         let has = ImageOperands::from_bits_retain(bits);
-        let refused = ImageOperands::CONST_OFFSETS | ImageOperands::OFFSETS | ImageOperands::SAMPLE;
+        let refused = ImageOperands::OFFSETS | ImageOperands::SAMPLE;
         if has.intersects(refused) || ImageOperands::from_bits(bits).is_none() {
             return Err(ShaderError::unsupported(format!("image operands {bits:#x}")));
         }
@@ -173,6 +184,9 @@ impl Lower<'_, '_> {
         }
         if has.contains(ImageOperands::OFFSET) {
             extra.offset = self.coords(next()?, dims)?;
+        }
+        if has.contains(ImageOperands::CONST_OFFSETS) {
+            extra.offsets = Some(next()?);
         }
         if has.contains(ImageOperands::MIN_LOD) {
             extra.min_lod = Some(self.word_reg(next()?)?);
@@ -214,6 +228,15 @@ impl Lower<'_, '_> {
         });
     }
 
+    /// Type of the components of a texel of type `ty`.
+    fn texel_type(&self, ty: u32) -> R<Ty> {
+        let (elem, _) = self.m.components(ty)?;
+        match self.m.scalar(elem)? {
+            wide @ Ty::B64 => Ok(wide),
+            Ty::Bool | Ty::B8 | Ty::B16 | Ty::B32 => Ok(Ty::B32),
+        }
+    }
+
     /// Binds as many of `regs` as the result type has components.
     fn bind_some(&mut self, ins: &Ins<'_>, regs: &[Reg]) -> R<()> {
         let (_, n) = self.m.components(ins.ty)?;
@@ -231,7 +254,7 @@ impl Lower<'_, '_> {
             Some(lod) if self.b.pool.value(lod) != Some(0) => Lod::Level(lod),
             _ => Lod::Zero,
         };
-        let dst = self.b.temps(Ty::B32, 4);
+        let dst = self.b.temps(self.texel_type(ins.ty)?, 4);
         let rest = Rest {
             coords,
             offset: extra.offset,
@@ -249,7 +272,8 @@ impl Lower<'_, '_> {
         let shape = self.shape_of(image)?;
         let coords = self.coords(ins.arg(1)?, shape.coordinates)?;
         let data = self.regs(ins.arg(2)?)?;
-        self.all_of(Ty::B32, &data)?;
+        let wide = data.first().is_some_and(|&r| self.b.pool.ty(r) == Ty::B64);
+        self.all_of(if wide { Ty::B64 } else { Ty::B32 }, &data)?;
         if !(1..=4).contains(&data.len()) {
             return Err(ShaderError::invalid("a texel of more than 4 components"));
         }
@@ -330,12 +354,60 @@ impl Lower<'_, '_> {
             }
             ImageOp::Gather { component, compare: None }
         };
-        let dst = self.b.temps(Ty::B32, 4);
-        let rest = Rest { coords, offset: extra.offset, ..Rest::default() };
-        self.emit_image(op, dst.clone(), image, Some(sampler), rest);
+        let gather = |s: &mut Self, offset: Vec<Reg>| {
+            let dst = s.b.temps(Ty::B32, 4);
+            let rest = Rest { coords: coords.clone(), offset, ..Rest::default() };
+            s.emit_image(op.clone(), dst.clone(), image, Some(sampler), rest);
+            dst
+        };
+        let Some(offsets) = extra.offsets else {
+            let dst = gather(self, extra.offset);
+            return self.bind_some(ins, &dst);
+        };
+        // Each result is the upper left texel, the last of a gather, at its offset.
+        let offsets = self.regs_n(offsets, 4 * shape.dims)?;
+        let mut dst = Vec::new();
+        for offset in offsets.chunks_exact(shape.dims) {
+            dst.push(gather(self, offset.to_vec())[3]);
+        }
         self.bind_some(ins, &dst)
     }
+
+    /// What a sparse instruction is without its residency code, and the type of
+    /// its texel.
+    fn dense(&self, ins: &Ins<'_>) -> R<Option<(Op, u32)>> {
+        let op = match ins.op {
+            Op::ImageSparseSampleImplicitLod => Op::ImageSampleImplicitLod,
+            Op::ImageSparseSampleExplicitLod => Op::ImageSampleExplicitLod,
+            Op::ImageSparseSampleDrefImplicitLod => Op::ImageSampleDrefImplicitLod,
+            Op::ImageSparseSampleDrefExplicitLod => Op::ImageSampleDrefExplicitLod,
+            Op::ImageSparseFetch => Op::ImageFetch,
+            Op::ImageSparseRead => Op::ImageRead,
+            Op::ImageSparseGather => Op::ImageGather,
+            Op::ImageSparseDrefGather => Op::ImageDrefGather,
+            _ => return Ok(None),
+        };
+        let texel = match self.m.ty(ins.ty)? {
+            Type::Struct { members } => members.get(1).copied(),
+            _ => None,
+        };
+        let texel = texel.ok_or_else(|| ShaderError::invalid("a sparse result of no two parts"))?;
+        Ok(Some((op, texel)))
+    }
+
+    /// A sparse access: all memory is mapped here, so its residency code is a
+    /// constant.
+    fn sparse(&mut self, ins: &Ins<'_>, op: Op, texel: u32) -> R<()> {
+        let dense = Ins { op, ty: texel, ..*ins };
+        self.image(&dense)?;
+        let mut regs = vec![self.b.word(RESIDENT)];
+        regs.extend_from_slice(&self.regs(ins.id)?);
+        self.bind_regs(ins, regs)
+    }
 }
+
+/// The residency code of memory that is mapped; any number would do.
+const RESIDENT: u32 = 1;
 
 /// The register lists and flags of an image instruction.
 #[derive(Default)]

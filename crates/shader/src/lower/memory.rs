@@ -3,11 +3,11 @@
 use super::layout::{Leaf, stored};
 use super::ops::Takes;
 use super::types::Type;
-use super::value::{Choice, MatrixLayout, Memory, Pointer, Root, Sum, Value};
+use super::value::{Choice, Element, MatrixLayout, Memory, Pointer, Root, Sum, Value};
 use super::words::Ins;
 use super::{Lower, R};
 use crate::ShaderError;
-use crate::ir::{Addr, BinOp, Inst, Order, Reg, ResourceRef, Space, Ty, UnOp};
+use crate::ir::{Addr, BinOp, Inst, Order, Reg, ResourceId, ResourceRef, Space, Ty, UnOp};
 use spirv::{MemoryAccess, Op, StorageClass};
 use std::rc::Rc;
 
@@ -382,7 +382,8 @@ impl Lower<'_, '_> {
                 Type::Image(_) => Ok(Value::Image(*element)),
                 Type::Sampler => Ok(Value::Sampler(*element)),
                 Type::SampledImage => {
-                    Err(ShaderError::unsupported("combined image samplers as one variable"))
+                    let sampler = ResourceId(element.resource.0 + 1);
+                    Ok(Value::SampledImage(*element, Element { resource: sampler, ..*element }))
                 }
                 _ => Err(ShaderError::unsupported("a copy of a whole resource array")),
             },

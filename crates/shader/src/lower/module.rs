@@ -96,6 +96,8 @@ pub(super) struct Module<'w> {
     pub variables: HashMap<u32, Variable>,
     /// Pointer types of `variables`.
     pub pointer_types: HashMap<u32, u32>,
+    /// Image type in each sampled image type.
+    pub sampled_images: HashMap<u32, u32>,
     /// Signed integer types.
     pub signed: HashSet<u32>,
     pub functions: HashMap<u32, Rc<Function>>,
@@ -127,6 +129,7 @@ impl<'w> Module<'w> {
             undefs: HashMap::new(),
             variables: HashMap::new(),
             pointer_types: HashMap::new(),
+            sampled_images: HashMap::new(),
             signed: HashSet::new(),
             functions: HashMap::new(),
             ext_sets: HashMap::new(),

@@ -78,6 +78,16 @@ impl Lower<'_, '_> {
             coherent: decor.coherent,
             volatile: decor.volatile,
         });
+        if let Type::SampledImage = self.m.ty(elem)? {
+            // The sampler of a combined variable stands right after its image.
+            let image = self.resources[resource.index()].clone();
+            self.resources.push(Resource {
+                class: ResourceClass::Sampler,
+                kind: ResourceKind::Sampler,
+                read_only: true,
+                ..image
+            });
+        }
         let element = Element { resource, index: None };
         let mut pointer = Pointer {
             ty,
@@ -159,7 +169,8 @@ impl Lower<'_, '_> {
             Type::Image(image) => self.image_kind(*image),
             Type::Sampler => Ok(ResourceKind::Sampler),
             Type::SampledImage => {
-                Err(ShaderError::unsupported("combined image samplers as one variable"))
+                let image = self.m.sampled_images.get(&ty).copied().unwrap_or(0);
+                self.kind(image, class)
             }
             Type::Array { .. }
             | Type::RuntimeArray { .. }
@@ -179,14 +190,14 @@ impl Lower<'_, '_> {
     fn image_kind(&self, image: ImageType) -> R<ResourceKind> {
         let sampled = match self.m.ty(image.sampled_type)? {
             Type::Float { bits: 32 } => SampledType::Float,
-            Type::Int { bits: 32 } => {
+            Type::Int { bits: 32 | 64 } => {
                 if self.m.signed.contains(&image.sampled_type) {
                     SampledType::Sint
                 } else {
                     SampledType::Uint
                 }
             }
-            _ => return Err(ShaderError::unsupported("texels that are not of 32 bits")),
+            _ => return Err(ShaderError::unsupported("texels of this width")),
         };
         let format = texel_format(image.format)?;
         let dim = match image.dim {
@@ -418,8 +429,7 @@ fn texel_format(format: ImageFormat) -> R<Option<TexelFormat>> {
         I::Rg8ui => T::R8G8_UINT,
         I::R16ui => T::R16_UINT,
         I::R8ui => T::R8_UINT,
-        I::R64ui | I::R64i => {
-            return Err(ShaderError::unsupported(format!("image format {format:?}")));
-        }
+        I::R64ui => T::R64_UINT,
+        I::R64i => T::R64_SINT,
     }))
 }

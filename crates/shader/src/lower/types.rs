@@ -127,6 +127,7 @@ impl Module<'_> {
                 if !matches!(self.ty(ins.arg(0)?)?, Type::Image(_)) {
                     return Err(ShaderError::invalid("a sampled image of something else"));
                 }
+                self.sampled_images.insert(ins.id, ins.arg(0)?);
                 Type::SampledImage
             }
             _ => return Err(ShaderError::unsupported("this type")),

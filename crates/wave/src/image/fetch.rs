@@ -31,14 +31,15 @@ impl Texels {
         }
     }
 
-    /// One component of 64 bits.
+    /// Components of 64 bits.
     fn is_wide(&self) -> bool {
-        self.format.component_bits() == [64]
+        self.format.component_bits()[0] == 64
     }
 
     /// One mask for each component.
     fn masks(&self, mask: LaneMask) -> ([LaneMask; 4], usize) {
-        ([mask; 4], if self.is_wide() { 1 } else { texel::words(self.format) })
+        let wide = self.format.component_bits().len();
+        ([mask; 4], if self.is_wide() { wide } else { texel::words(self.format) })
     }
 
     /// Reads, decodes and hands the results on, as many as there are.
@@ -47,9 +48,9 @@ impl Texels {
         self.load(port, offsets, mask, &mut values);
         if self.is_wide() {
             // The components that such a format lacks: 0, 0, 1.
-            let [low, high, ..] = values;
+            let [x, x_high, y, y_high] = values;
             let (none, one) = ([0; 64], [1; 64]);
-            return super::give(out, &[low, high, none, none, none, none, one, none]);
+            return super::give(out, &[x, x_high, y, y_high, none, none, one, none]);
         }
         super::give(out, &values);
     }
