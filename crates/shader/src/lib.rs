@@ -1,4 +1,4 @@
-//! HLSL, WGSL and SPIR-V in; one validated wave IR ([`ir::Kernel`]) out.
+//! HLSL, WGSL, GLSL and SPIR-V in; one validated wave IR ([`ir::Kernel`]) out.
 //!
 //! Rules this crate keeps:
 //! - A module is validated once, here; engines trust the [`ir::Kernel`].
@@ -11,6 +11,7 @@
 pub mod assemble;
 pub mod dxc;
 pub mod error;
+pub mod glslang;
 pub mod ir;
 pub mod lower;
 pub mod prelude;

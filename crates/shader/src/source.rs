@@ -14,7 +14,7 @@ pub use read::MAX_SOURCE_BYTES;
 
 use crate::ir::{Kernel, WaveRule};
 use crate::lower::{self, BindingRule, LowerOptions};
-use crate::{ShaderError, ShaderErrorKind, assemble, wgsl};
+use crate::{ShaderError, ShaderErrorKind, assemble, glslang, wgsl};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub enum Language {
     Hlsl,
     /// WGSL.
     Wgsl,
-    /// GLSL; refused by this version.
+    /// GLSL, through naga where it can, else through glslang.
     Glsl,
     /// SPIR-V in the text form of `spirv-as`.
     SpirvText,
@@ -125,7 +125,7 @@ impl Source {
             ShaderError::new(ShaderErrorKind::Source, format!("{name}: {problem}"))
         };
         let language = language.or_else(|| Language::from_path(path)).ok_or_else(|| {
-            bad(&"the extension names no shader language (.hlsl, .wgsl, .spvasm, .spv)")
+            bad(&"the extension names no shader language (.hlsl, .wgsl, .comp, .glsl, .spvasm, .spv)")
         })?;
         let bytes = read::read_bounded(path, MAX_SOURCE_BYTES).map_err(|e| bad(&e))?;
         if bytes.is_empty() {
@@ -189,7 +189,9 @@ pub struct CompileOptions {
     /// The program that runs DXC; `None`: searched
     /// ([`crate::dxc::find_helper`]).
     pub helper: Option<PathBuf>,
-    /// How long DXC may take for one source.
+    /// glslang's program for GLSL; `None`: searched ([`crate::glslang::find`]).
+    pub glslang: Option<PathBuf>,
+    /// How long DXC or glslang may take for one source.
     pub time_limit: Duration,
     /// Marks the shader as compiled for waves of 32 lanes: for HLSL the same as
     /// `__XBOX_ENABLE_WAVE32=1` among the macros, and the only way for other
@@ -207,6 +209,7 @@ impl Default for CompileOptions {
             include_dirs: Vec::new(),
             dxc: None,
             helper: None,
+            glslang: None,
             time_limit: Duration::from_secs(60),
             wave32: false,
         }
@@ -277,11 +280,48 @@ pub fn compile(source: &Source, options: &CompileOptions) -> Result<Compiled, Sh
                 format!("{}: SPIR-V binary is bytes, not text", source.name),
             )),
         },
-        Language::Glsl => Err(ShaderError::unsupported(format!(
-            "{}: GLSL sources are not supported by this version; compile to SPIR-V first",
-            source.name
-        ))),
+        Language::Glsl => glsl(source, source.checked_text()?, options, &plain),
     }
+}
+
+/// Compiles GLSL: by naga, which is always there; what it does not take, by glslang,
+/// whose word is the last.
+fn glsl(
+    source: &Source,
+    text: &str,
+    options: &CompileOptions,
+    plain: &dyn Fn(Vec<u32>, Option<BindingRule>) -> Compiled,
+) -> Result<Compiled, ShaderError> {
+    let rule = Some(BindingRule::Plain);
+    // naga knows no includes and no other name for the entry point.
+    let simple = options.entry.as_deref().is_none_or(|e| e == "main");
+    let simple = simple && !text.contains("#include");
+    let naga = match simple {
+        true => wgsl::compile_glsl(&source.name, text, &options.defines),
+        false => Err(ShaderError::unsupported("includes, and entry points other than main")),
+    };
+    let mut naga = match naga {
+        Ok(words) => return Ok(Compiled { entry: Some("main".into()), ..plain(words, rule) }),
+        Err(error) => error,
+    };
+    let glslang = match glslang::find(options.glslang.as_deref()) {
+        Ok(path) => path,
+        Err(missing) => {
+            naga.kind = ShaderErrorKind::MissingTool;
+            naga.what = format!("naga does not take this GLSL ({}), and {missing}", naga.what);
+            return Err(naga);
+        }
+    };
+    let dir = source.dir.as_deref();
+    let (bytes, warnings) = glslang::compile(&glslang, &source.name, text, dir, options)?;
+    let words = words_of(&source.name, &bytes)
+        .map_err(|e| ShaderError::new(ShaderErrorKind::Tool, format!("glslang: {}", e.what)))?;
+    let mut done = Compiled { warnings, ..plain(words, rule) };
+    done.entry = done.entry.or_else(|| Some("main".into()));
+    for file in &mut done.files {
+        file.debug_name = Some(glslang::FILE.to_owned());
+    }
+    Ok(done)
 }
 
 /// A source made into a kernel.

@@ -1,4 +1,4 @@
-//! WGSL to SPIR-V, by naga.
+//! WGSL and GLSL to SPIR-V, by naga.
 //!
 //! Checks that naga can write into the code: none for buffers and images, whose
 //! accesses out of range the engines treat as Direct3D does; an index into an
@@ -10,6 +10,7 @@ use crate::source::{Diagnostic, Position, Severity, SourceFile};
 use crate::{ShaderError, ShaderErrorKind};
 use naga::back::pipeline_constants::process_overrides;
 use naga::back::spv;
+use naga::front::glsl;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{ShaderStage, SourceLocation};
@@ -26,9 +27,30 @@ const STACK_BYTES: usize = 64 << 20;
 /// is no such entry point, [`ShaderErrorKind::Unsupported`] for stages other than
 /// compute and what naga cannot write as SPIR-V.
 pub fn compile(name: &str, text: &str, entry: Option<&str>) -> Result<Vec<u32>, ShaderError> {
+    guarded(name, &|| translate(name, text, entry))
+}
+
+/// Compiles the compute shader that GLSL `text` is, with `defines`.
+///
+/// # Errors
+/// As [`compile`]; specialization constants are refused, since naga would put
+/// their defaults in.
+pub fn compile_glsl(
+    name: &str,
+    text: &str,
+    defines: &[(String, Option<String>)],
+) -> Result<Vec<u32>, ShaderError> {
+    guarded(name, &|| translate_glsl(name, text, defines))
+}
+
+/// Runs `work` on a thread with a large stack, and takes a panic as naga's fault.
+fn guarded(
+    name: &str,
+    work: &(dyn Fn() -> Result<Vec<u32>, ShaderError> + Sync),
+) -> Result<Vec<u32>, ShaderError> {
     let tool = |what: &str| ShaderError::new(ShaderErrorKind::Tool, format!("{name}: {what}"));
     let work = || {
-        catch_unwind(AssertUnwindSafe(|| translate(name, text, entry)))
+        catch_unwind(AssertUnwindSafe(work))
             .unwrap_or_else(|_| Err(tool("naga failed on this source, which is naga's fault")))
     };
     std::thread::scope(|scope| {
@@ -52,8 +74,41 @@ fn translate(name: &str, text: &str, entry: Option<&str>) -> Result<Vec<u32>, Sh
         rejected(name, text, error)
     })?;
     let entry = entry_point(name, &module, entry)?;
+    write(name, text, &module, entry, spv::SourceLanguage::WGSL)
+}
+
+fn translate_glsl(
+    name: &str,
+    text: &str,
+    defines: &[(String, Option<String>)],
+) -> Result<Vec<u32>, ShaderError> {
+    let place = |at: SourceLocation| position(name, text, at);
+    let defines = defines.iter().map(|(key, v)| (key.clone(), v.clone().unwrap_or_default()));
+    let options = glsl::Options { stage: ShaderStage::Compute, defines: defines.collect() };
+    let module = glsl::Frontend::default().parse(&options, text).map_err(|e| {
+        let all = e.errors.iter();
+        let all = all.map(|e| Diagnostic::error(e.location(text).map(place), e.kind.to_string()));
+        let file = SourceFile { name: name.into(), debug_name: None, text: text.into() };
+        ShaderError::from_diagnostics(name, all.collect()).with_files(vec![file])
+    })?;
+    if !module.overrides.is_empty() {
+        let what = format!("{name}: specialization constants, which naga puts defaults in for");
+        return Err(ShaderError::unsupported(what));
+    }
+    write(name, text, &module, "main".to_owned(), spv::SourceLanguage::GLSL)
+}
+
+/// Validates `module`, made of `text`, and writes its entry point.
+fn write(
+    name: &str,
+    text: &str,
+    module: &naga::Module,
+    entry: String,
+    language: spv::SourceLanguage,
+) -> Result<Vec<u32>, ShaderError> {
+    let place = |at: SourceLocation| position(name, text, at);
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
-    let info = validator.validate(&module).map_err(|e| {
+    let info = validator.validate(module).map_err(|e| {
         let mut error = Diagnostic::error(e.location(text).map(place), chain(e.as_inner()));
         for (span, label) in e.spans().filter(|(_, label)| !label.is_empty()) {
             error.notes.push(note(Some(place(span.location(text))), label));
@@ -63,7 +118,7 @@ fn translate(name: &str, text: &str, entry: Option<&str>) -> Result<Vec<u32>, Sh
     let stage = ShaderStage::Compute;
     let bad = |what: String| ShaderError::unsupported(format!("{name}: {what}"));
     let (module, info) =
-        process_overrides(&module, &info, Some((stage, &entry)), &Default::default())
+        process_overrides(module, &info, Some((stage, &entry)), &Default::default())
             .map_err(|e| bad(chain(&e)))?;
     let options = spv::Options {
         lang_version: (1, 6),
@@ -77,11 +132,7 @@ fn translate(name: &str, text: &str, entry: Option<&str>) -> Result<Vec<u32>, Sh
         },
         zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::Polyfill,
         force_loop_bounding: false,
-        debug_info: Some(spv::DebugInfo {
-            source_code: text,
-            file_name: name,
-            language: spv::SourceLanguage::WGSL,
-        }),
+        debug_info: Some(spv::DebugInfo { source_code: text, file_name: name, language }),
         ..spv::Options::default()
     };
     let pipeline = spv::PipelineOptions { shader_stage: stage, entry_point: entry };

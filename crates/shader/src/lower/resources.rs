@@ -33,6 +33,10 @@ impl Lower<'_, '_> {
     pub fn resource_variable(&mut self, id: u32, class: StorageClass, ty: u32) -> R<Pointer> {
         let Shape { elem, count, unbounded } = self.array_shape(ty)?;
         let mut name = self.m.name(id);
+        // A block without an instance name goes by its own.
+        if name.starts_with('%') {
+            name = Some(self.m.name(elem)).filter(|n| !n.starts_with('%')).unwrap_or(name);
+        }
         let kind = self.kind(elem, class).map_err(|mut e| {
             e.what = format!("{}, the type of {name}", e.what);
             e

@@ -25,7 +25,7 @@ fn files_that_are_no_source_say_why() {
     let dir = tmp.path();
     insta::assert_snapshot!(read_error(dir, "empty.hlsl", b""), @"source error: DIR/empty.hlsl: the file is empty");
     insta::assert_snapshot!(read_error(dir, "nul.hlsl", b"void\n\0"), @"source error: DIR/nul.hlsl: NUL byte at offset 5 (line 2): this is not a text file");
-    insta::assert_snapshot!(read_error(dir, "a.txt", b"x"), @"source error: DIR/a.txt: the extension names no shader language (.hlsl, .wgsl, .spvasm, .spv)");
+    insta::assert_snapshot!(read_error(dir, "a.txt", b"x"), @"source error: DIR/a.txt: the extension names no shader language (.hlsl, .wgsl, .comp, .glsl, .spvasm, .spv)");
     let sub = dir.join("sub.hlsl");
     std::fs::create_dir(&sub).unwrap();
     let error = Source::read(&sub, None).unwrap_err();
@@ -69,12 +69,66 @@ fn both_byte_orders_are_read() {
     }
 }
 
+const GLSL: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(set = 1, binding = 2) buffer O { uint o[]; };
+layout(push_constant) uniform P { uint k; } p;
+void main() { o[gl_GlobalInvocationID.x] = gl_LocalInvocationIndex * FACTOR + p.k; }
+";
+
+fn glsl(text: &str, glslang: Option<&str>) -> Result<Kernel, ShaderError> {
+    let options = CompileOptions {
+        defines: vec![("FACTOR".into(), Some("3".into()))],
+        glslang: glslang.map(Into::into),
+        ..CompileOptions::default()
+    };
+    let source = Source::text(Language::Glsl, "dir/a.comp", text);
+    load_kernel(&source, &options, &LowerOptions::default())
+}
+
 #[test]
-fn glsl_is_refused_by_name() {
-    let source = Source::text(Language::Glsl, "a.comp", "void main() {}");
-    let error = compile(&source, &CompileOptions::default()).unwrap_err();
-    assert_eq!(error.kind, ShaderErrorKind::Unsupported);
-    assert!(error.what.starts_with("a.comp: GLSL"), "{error}");
+fn glsl_goes_through_naga() {
+    insta::assert_snapshot!(glsl(GLSL, Some("/nowhere")).unwrap(), @"
+    kernel main [64, 1, 1] wave64
+    b0, space5747 p: cbuffer readonly
+    u2, space1 O: structured(4)
+      %0 = global_id.x
+      %1 = thread_index
+      %3 = imul %1, 3
+      %4 = load p @ 0
+      %5 = iadd %3, %4
+      store O @ %0 * 4 <- %5
+    ");
+}
+
+#[test]
+fn what_naga_does_not_take_goes_to_glslang() {
+    let text = GLSL.replace("FACTOR", "N").replacen(
+        "layout(set",
+        "layout(constant_id = 3) const uint N = 4;\nlayout(set",
+        1,
+    );
+    insta::assert_snapshot!(glsl(&text, Some("/nowhere")).unwrap_err(), @"missing tool: naga does not take this GLSL (dir/a.comp: specialization constants, which naga puts defaults in for), and /nowhere is not there; it was to be glslang (WAVEFENCE_GLSLANG)");
+    let (good, bad) = (glsl(&text, None), glsl(&text.replace("p.k", "q.k"), None));
+    if glslang::find(None).is_err() {
+        // Without it both say how to get it.
+        for answer in [good, bad] {
+            assert_eq!(answer.unwrap_err().kind, ShaderErrorKind::MissingTool);
+        }
+        return;
+    }
+    insta::assert_snapshot!(good.unwrap(), @"
+    kernel main [64, 1, 1] wave64
+    b0, space5747 p: cbuffer readonly
+    u2, space1 O: structured(4)
+      %0 = global_id.x
+      %1 = thread_index
+      %3 = shl %1, 2
+      %4 = load p @ 0
+      %5 = iadd %3, %4
+      store O @ %0 * 4 <- %5
+    ");
+    insta::assert_snapshot!(bad.unwrap_err(), @"dir/a.comp:6: source error: 'q' : undeclared identifier");
 }
 
 #[test]
