@@ -63,8 +63,8 @@ pub fn words(format: TexelFormat) -> usize {
 /// the first word; [`words`] of them.
 pub fn decode_wave(format: TexelFormat, raw: &[Lanes], out: &mut [Lanes; 4]) {
     if format.component_bits()[0] == 64 {
-        let word = |i: usize| raw.get(i).copied().unwrap_or([0; 64]);
-        *out = std::array::from_fn(word);
+        let count = words(format);
+        *out = std::array::from_fn(|i| if i < count { raw[i] } else { [0; 64] });
         return;
     }
     let one = match format.kind() {
