@@ -3,6 +3,7 @@
 
 use crate::clock::Stream;
 use crate::flushes::{Effect, Ran, effects};
+use crate::found::union;
 use crate::hazard::{Action, At, Hazard, Held, Mend, Miss, Side};
 use crate::judge::{Access, Inside, Judge, Order, Stale};
 use crate::rules;
@@ -277,13 +278,23 @@ impl Judge {
                 }
             }
             let classes = list.iter().map(|(class, _)| *class).collect();
-            let action = match misses.iter().find(|m| matches!(m, Miss::Range { .. })) {
-                Some(_) => Action::Widen(bytes.range),
-                None => Action::Invalidate(classes),
+            let narrow = misses.iter().find_map(|m| match m {
+                Miss::Range { packet, range, .. } => Some((*packet, *range)),
+                Miss::WrongCache { .. }
+                | Miss::TooEarly { .. }
+                | Miss::NotBeforeReader { .. }
+                | Miss::OnlyMicroEngine
+                | Miss::Level { .. } => None,
+            });
+            let mends = match narrow {
+                Some((packet, range)) => {
+                    let whole = union(range, bytes.range);
+                    vec![Mend { action: Action::Widen(whole), at: At::In(packet) }]
+                }
+                None => before(access, Action::Invalidate(classes), &sides.1),
             };
             let held = Held { class, since: self.side(&records[fill as usize], None) };
             let rule = rule_of(stale_rule(class, access.record.client), &misses);
-            let mends = before(access, action, &sides.1);
             let more = More { misses, held: Some(held), assumes: FILLED };
             self.add(rule, bytes.old, sides, bytes, mends, more);
         }

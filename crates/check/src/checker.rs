@@ -95,18 +95,12 @@ impl State {
         self.fresh.retain(|f| !(range.contains(f.start, f.len)));
         let know = self.judge.timeline.host_know();
         let host = self.host_record(AccessKind::Write);
-        let mut at = range.start.0;
         self.judge.now += 1;
-        while at < range.end() {
-            let prev = self.shadow.touched(GpuAddress(at));
-            for prev in prev.into_iter().flatten() {
-                let record = self.shadow.records[prev as usize];
-                if !know.ended(record.epoch) {
-                    let range = GpuRange::new(GpuAddress(at), 4);
-                    self.judge.blame_freed(&record, &host, range);
-                }
+        for (at, touched) in self.shadow.touched(range) {
+            let record = self.shadow.records[touched as usize];
+            if !know.ended(record.epoch) {
+                self.judge.blame_freed(&record, &host, GpuRange::new(at, 4));
             }
-            at += 4;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Hazards found so far: one per root cause, in the order of their first occurrence.
 
-use crate::hazard::Hazard;
+use crate::hazard::{Action, Hazard};
 use std::collections::HashMap;
 use wavefence_base::{CacheClass, DispatchId, GpuAddress, GpuRange, QueueId, Verdict};
 
@@ -42,14 +42,10 @@ fn key(h: &Hazard) -> Key {
     }
 }
 
-fn union(a: Option<GpuRange>, b: Option<GpuRange>) -> Option<GpuRange> {
-    match (a, b) {
-        (Some(a), Some(b)) => {
-            let start = a.start.min(b.start);
-            Some(GpuRange::new(start, a.end().max(b.end()) - start.0))
-        }
-        (one, None) | (None, one) => one,
-    }
+/// From the first to the last byte of two ranges.
+pub(crate) fn union(a: GpuRange, b: GpuRange) -> GpuRange {
+    let start = a.start.min(b.start);
+    GpuRange::new(start, a.end().max(b.end()) - start.0)
 }
 
 impl Found {
@@ -63,12 +59,21 @@ impl Found {
             return;
         };
         let again = std::mem::replace(&mut self.counted[at], now) != now;
-        let (count, span) = (old.count + u64::from(again), union(old.span, hazard.span));
+        let count = old.count + u64::from(again);
+        let span = match (old.span, hazard.span) {
+            (Some(a), Some(b)) => Some(union(a, b)),
+            (one, other) => one.or(other),
+        };
         if hazard.verdict == Verdict::Proven && old.verdict != Verdict::Proven {
             *old = hazard;
         }
         old.count = count;
         old.span = span;
+        for mend in &mut old.mends {
+            if let (Action::Widen(range), Some(span)) = (&mut mend.action, span) {
+                *range = union(*range, span);
+            }
+        }
     }
 
     pub(crate) fn list(&self) -> &[Hazard] {

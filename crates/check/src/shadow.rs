@@ -8,7 +8,7 @@
 
 use crate::clock::Epoch;
 use std::collections::{BTreeMap, HashMap};
-use wavefence_base::{AccessKind, CacheClass, Client, GpuAddress};
+use wavefence_base::{AccessKind, CacheClass, Client, GpuAddress, GpuRange};
 
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;
@@ -212,20 +212,34 @@ impl Shadow {
         (cell.write != 0).then(|| &self.records[cell.write as usize])
     }
 
-    /// The records that touched a dword last: its writer and its readers.
-    pub(crate) fn touched(&self, at: GpuAddress) -> Option<Vec<u32>> {
-        let page = self.pages.get(&(at.0 / PAGE))?;
-        let dword = (at.0 % PAGE / 4) as usize;
-        let cells = match page.cells[dword] {
-            Cell { write: SPLIT, .. } => page.split.get(&(dword as u16))?.to_vec(),
-            cell => vec![cell],
-        };
-        let others = page.others.get(&(dword as u16)).into_iter().flatten().copied();
-        let mut ids: Vec<u32> =
-            cells.iter().flat_map(|c| [c.write, c.read]).chain(others).map(id).collect();
-        ids.retain(|&i| i != 0);
-        ids.dedup();
-        Some(ids)
+    /// The records that touched dwords of a range last, writers and readers, each once
+    /// with its first dword.
+    pub(crate) fn touched(&self, range: GpuRange) -> Vec<(GpuAddress, u32)> {
+        let (first, last) = (range.start.0 / PAGE, range.end().saturating_sub(1) / PAGE);
+        let mut numbers: Vec<u64> =
+            self.pages.keys().copied().filter(|n| (first..=last).contains(n)).collect();
+        numbers.sort_unstable();
+        let mut found: BTreeMap<u32, GpuAddress> = BTreeMap::new();
+        for number in numbers {
+            let page = &self.pages[&number];
+            for (dword, cell) in page.cells.iter().enumerate() {
+                let at = GpuAddress(number * PAGE + dword as u64 * 4);
+                if !range.overlaps(GpuRange::new(at, 4)) {
+                    continue;
+                }
+                let split = page.split.get(&(dword as u16)).into_iter().flatten();
+                let others = page.others.get(&(dword as u16)).into_iter().flatten();
+                let whole = [cell.write, cell.read];
+                let whole = whole.into_iter().filter(|_| cell.write != SPLIT);
+                let ids = whole.chain(split.flat_map(|c| [c.write, c.read])).chain(others.copied());
+                for id in ids.map(id).filter(|&i| i != 0) {
+                    found.entry(id).or_insert(at);
+                }
+            }
+        }
+        let mut list: Vec<_> = found.into_iter().map(|(id, at)| (at, id)).collect();
+        list.sort_unstable();
+        list
     }
 
     /// Adds a record.

@@ -2,7 +2,9 @@
 //! names says it again in those.
 
 use crate::hazard::{Action, At, Element, Hazard, Mend, Miss, Side};
-use wavefence_base::{AccessKind, CacheAction, CacheClass, Generation, GpuRange, Level, QueueId};
+use wavefence_base::{
+    AccessKind, CacheAction, CacheClass, Generation, GpuRange, Level, QueueId, Verdict,
+};
 
 /// A cache action in neutral words.
 pub fn action_name(action: CacheAction, generation: Generation) -> String {
@@ -227,13 +229,14 @@ pub fn message(h: &Hazard, generation: Generation) -> String {
     text += h.rule.summary;
     if let Some(held) = &h.held {
         text += &format!(
-            " {} may hold the line since {}.",
+            " The line {} in {} since {}.",
+            if h.verdict == Verdict::Proven { "was" } else { "may be" },
             held.class.name(generation),
             side(&held.since)
         );
     }
     for m in &h.misses {
-        text += &format!(" There: {}.", miss(m, generation));
+        text += &format!(" Present: {}.", miss(m, generation));
     }
     if !h.assumes.is_empty() {
         text += &format!(" Assumes: {}.", h.assumes);
