@@ -28,6 +28,9 @@ pub enum Command {
     Run(RunArgs),
     /// Print the packets of a scenario's command lists, or of a raw dump
     Disasm(DisasmArgs),
+    /// Run tests of LLVM's offload-test-suite
+    #[command(after_help = EXIT_CODES)]
+    Offload(OffloadArgs),
     /// List the device profiles; every number with its confidence
     Profiles,
 }
@@ -81,6 +84,47 @@ pub struct RunArgs {
     /// Exit code for findings, instead of 1
     #[arg(long, value_name = "N", default_value_t = 1, env = "WAVEFENCE_ERROR_EXITCODE")]
     pub error_exitcode: u8,
+}
+
+/// `wavefence offload`.
+#[derive(Debug, Args)]
+pub struct OffloadArgs {
+    /// Test files, and folders of them (.test, .yaml)
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Device profile
+    #[arg(long, value_name = "NAME", env = "WAVEFENCE_PROFILE", value_parser = profile)]
+    pub profile: Option<ProfileName>,
+    /// Microsoft's HLSL compiler: libdxcompiler.so or its folder
+    #[arg(long, value_name = "PATH", env = "WAVEFENCE_DXC")]
+    pub dxc: Option<PathBuf>,
+    /// Run on host threads instead of on the model
+    #[arg(long, env = "WAVEFENCE_FAST")]
+    pub fast: bool,
+    /// Lanes of shaders without [WaveSize]: 32 or 64
+    #[arg(long, value_name = "N", default_value_t = 64, env = "WAVEFENCE_WAVE", value_parser = wave)]
+    pub wave: u32,
+    /// Tests at a time; 0 is one per processor
+    #[arg(long, value_name = "N", default_value_t = 0, env = "WAVEFENCE_JOBS")]
+    pub jobs: usize,
+    /// Seconds that a test may take; one that takes longer fails
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 10,
+        env = "WAVEFENCE_TIME_LIMIT",
+        value_parser = clap::value_parser!(u64).range(1..=86400)
+    )]
+    pub time_limit: u64,
+    /// Only tests whose path matches REGEX
+    #[arg(long, value_name = "REGEX", env = "WAVEFENCE_FILTER")]
+    pub filter: Option<String>,
+    /// Print the tests' paths and run nothing
+    #[arg(long, env = "WAVEFENCE_LIST")]
+    pub list: bool,
+    /// Write a report as text or json, to PATH or else to stdout [default: text]
+    #[arg(long = "report", value_name = "FORMAT[=PATH]", env = "WAVEFENCE_REPORT", value_parser = report)]
+    pub reports: Vec<ReportArg>,
 }
 
 /// `wavefence disasm`.
@@ -138,6 +182,10 @@ fn one_of<T>(
 
 fn profile(text: &str) -> Result<ProfileName, String> {
     one_of(text, ProfileName::ALL, |p| p.to_string())
+}
+
+fn wave(text: &str) -> Result<u32, String> {
+    one_of(text, [32, 64], u32::to_string)
 }
 
 fn generation(text: &str) -> Result<Generation, String> {

@@ -13,6 +13,7 @@
 mod args;
 mod disasm;
 mod failure;
+mod offload;
 mod profiles;
 mod run;
 mod ui;
@@ -38,6 +39,9 @@ fn main() -> ExitCode {
         let code = wavefence_shader::dxc::child_main(&mut std::io::stdin(), std::io::stdout());
         return ExitCode::from(u8::try_from(code).unwrap_or(INTERNAL));
     }
+    if std::env::args_os().nth(1).is_some_and(|word| word == offload::WORKER_WORD) {
+        return ExitCode::from(u8::try_from(offload::worker_main()).unwrap_or(INTERNAL));
+    }
     let cli = Cli::parse();
     std::panic::set_hook(Box::new(|info| {
         ui::problem(&format!(
@@ -53,6 +57,7 @@ fn main() -> ExitCode {
         match cli.command {
             Command::Run(args) => run::run(&args),
             Command::Disasm(args) => disasm::run(&args),
+            Command::Offload(args) => offload::run(&args),
             Command::Profiles => Ok(profiles::run()),
         }
     };

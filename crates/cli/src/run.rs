@@ -55,16 +55,28 @@ pub fn options(build: &BuildArgs) -> RunOptions {
         profile: build.profile,
         images: build.images.clone(),
         dxc: build.dxc.clone(),
-        // This program serves as DXC's process itself, unless another is named.
-        helper: match std::env::var_os(wavefence_shader::dxc::HELPER_VARIABLE) {
-            Some(_) => None,
-            None => std::env::current_exe().ok(),
-        },
+        helper: helper(),
         ..RunOptions::default()
     }
 }
 
-fn create(path: &Path) -> Result<File, Failure> {
+/// The program that serves as DXC's process: this one, unless another is named.
+pub fn helper() -> Option<std::path::PathBuf> {
+    match std::env::var_os(wavefence_shader::dxc::HELPER_VARIABLE) {
+        Some(_) => None,
+        None => std::env::current_exe().ok(),
+    }
+}
+
+/// Writes a report's file.
+pub fn write(mut file: File, path: &Path, text: &str) -> Result<(), Failure> {
+    use std::io::Write;
+    file.write_all(text.as_bytes())
+        .map_err(|e| Failure::Input(format!("cannot write {}: {e}", path.display())))
+}
+
+/// Makes a file that will be written, and its folders.
+pub fn create(path: &Path) -> Result<File, Failure> {
     let bad = |e: std::io::Error| Failure::Input(format!("cannot write {}: {e}", path.display()));
     if let Some(folder) = path.parent()
         && !folder.as_os_str().is_empty()
@@ -75,7 +87,6 @@ fn create(path: &Path) -> Result<File, Failure> {
 }
 
 fn show(args: &RunArgs, files: Vec<Option<File>>, report: &Report) -> Result<(), Failure> {
-    use std::io::Write;
     let render = |format| match format {
         ReportFormat::Text => text::print(report, args.max_errors),
         ReportFormat::Json => report.json() + "\n",
@@ -87,9 +98,7 @@ fn show(args: &RunArgs, files: Vec<Option<File>>, report: &Report) -> Result<(),
     for (arg, file) in reports.iter().zip(files) {
         let text = render(arg.format);
         match (file, &arg.path) {
-            (Some(mut file), Some(path)) => file
-                .write_all(text.as_bytes())
-                .map_err(|e| Failure::Input(format!("cannot write {}: {e}", path.display())))?,
+            (Some(file), Some(path)) => write(file, path, &text)?,
             _ => {
                 to_stdout = true;
                 ui::out(&text);

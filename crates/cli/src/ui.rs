@@ -41,6 +41,17 @@ fn end_busy() {
     }
 }
 
+/// A bar over `len` steps, on a terminal; it takes the spinner's place.
+pub fn bar(len: usize) -> ProgressBar {
+    end_busy();
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(len as u64);
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
+}
+
 /// Writes a result. A reader that has gone away is no error of ours.
 pub fn out(text: &str) {
     end_busy();

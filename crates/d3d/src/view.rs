@@ -108,20 +108,14 @@ impl Default for SamplerDesc {
 
 impl SamplerDesc {
     fn descriptor(&self) -> d::Sampler {
-        use D3D12_FILTER as F;
-        use d::Filter::{Linear, Point};
-        let (within, mip, compares) = match self.filter {
-            F::MIN_MAG_MIP_POINT => (Point, Point, false),
-            F::MIN_MAG_LINEAR_MIP_POINT => (Linear, Point, false),
-            F::MIN_MAG_MIP_LINEAR => (Linear, Linear, false),
-            F::COMPARISON_MIN_MAG_MIP_POINT => (Point, Point, true),
-            F::COMPARISON_MIN_MAG_LINEAR_MIP_POINT => (Linear, Point, true),
-            F::COMPARISON_MIN_MAG_MIP_LINEAR => (Linear, Linear, true),
-        };
+        // The published values are bits: 0x10 min, 0x04 mag, 0x01 mip, 0x80 compares.
+        let bits = self.filter as u32;
+        let pick = |bit| if bits & bit != 0 { d::Filter::Linear } else { d::Filter::Point };
+        let compares = bits & 0x80 != 0;
         d::Sampler {
-            mag: within,
-            min: within,
-            mip,
+            mag: pick(0x04),
+            min: pick(0x10),
+            mip: pick(0x01),
             address: self.address.map(|mode| match mode {
                 D3D12_TEXTURE_ADDRESS_MODE::WRAP => d::AddressMode::Wrap,
                 D3D12_TEXTURE_ADDRESS_MODE::MIRROR => d::AddressMode::Mirror,

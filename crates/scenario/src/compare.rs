@@ -21,16 +21,16 @@ impl Comparison {
         match self.rule {
             CompareRule::Exact => actual == expected,
             CompareRule::Ulp(limit) => self.floats(format, actual, expected, |a, e, steps| {
-                let near = a.abs() <= self.zero_tolerance || e.abs() <= self.zero_tolerance;
-                if self.zero_tolerance > 0.0 && near {
-                    (a - e).abs() <= self.zero_tolerance
+                let tolerance = narrow(format, self.zero_tolerance);
+                if tolerance > 0.0 && (a.abs() <= tolerance || e.abs() <= tolerance) {
+                    narrow(format, a - e).abs() <= tolerance
                 } else {
                     steps <= u64::from(limit)
                 }
             }),
-            CompareRule::Epsilon(epsilon) => {
-                self.floats(format, actual, expected, |a, e, _| (a - e).abs() < epsilon)
-            }
+            CompareRule::Epsilon(epsilon) => self.floats(format, actual, expected, |a, e, _| {
+                narrow(format, a - e).abs() < narrow(format, epsilon)
+            }),
         }
     }
 
@@ -48,22 +48,30 @@ impl Comparison {
         if a.value.is_nan() || e.value.is_nan() {
             return a.value.is_nan() && e.value.is_nan();
         }
-        // Where a subnormal is expected, a zero of its sign will do.
-        if self.denorm == DenormMode::Any
+        // Where a subnormal is expected, a zero of its sign will do; halves keep
+        // theirs everywhere.
+        if format != DataFormat::Float16
+            && self.denorm == DenormMode::Any
             && e.subnormal
             && a.value == 0.0
             && a.value.is_sign_negative() == e.value.is_sign_negative()
         {
             return true;
         }
-        near(a.value, e.value, a.bits.abs_diff(e.bits))
+        near(a.value, e.value, a.ordinal.abs_diff(e.ordinal))
     }
 }
 
-/// A float with its bits as an ordinal.
+/// The suite computes differences of doubles as doubles and all others as floats.
+fn narrow(format: DataFormat, value: f64) -> f64 {
+    if format.bytes() == 8 { value } else { f64::from(value as f32) }
+}
+
+/// A float with its place among its neighbours: bits, or for halves bits that
+/// also count through zero.
 struct Number {
     value: f64,
-    bits: u64,
+    ordinal: u64,
     subnormal: bool,
 }
 
@@ -76,16 +84,16 @@ impl Number {
         match format.bytes() {
             2 => Self {
                 value: f64::from(half_value(bits as u16)),
-                bits,
+                ordinal: if bits & 0x8000 != 0 { !bits & 0xFFFF } else { bits | 0x8000 },
                 subnormal: bits & 0x7C00 == 0 && bits & 0x3FF != 0,
             },
             4 => {
                 let value = f32::from_bits(bits as u32);
-                Self { value: f64::from(value), bits, subnormal: value.is_subnormal() }
+                Self { value: f64::from(value), ordinal: bits, subnormal: value.is_subnormal() }
             }
             _ => {
                 let value = f64::from_bits(bits);
-                Self { value, bits, subnormal: value.is_subnormal() }
+                Self { value, ordinal: bits, subnormal: value.is_subnormal() }
             }
         }
     }
@@ -117,6 +125,19 @@ mod tests {
         assert!(holds(CompareRule::Ulp(0), 0.0, f32::from_bits(5)));
         assert!(!holds(CompareRule::Ulp(0), -0.0, f32::from_bits(5)));
         assert!(!holds(CompareRule::Epsilon(1.0), f32::INFINITY, 1.0));
+    }
+
+    #[test]
+    fn halves_keep_subnormals_and_count_through_zero() {
+        let c = |rule| Comparison { rule, denorm: DenormMode::Any, zero_tolerance: 0.0 };
+        let holds = |rule, a: u16, e: u16| {
+            c(rule).holds(DataFormat::Float16, &a.to_le_bytes(), &e.to_le_bytes())
+        };
+        assert!(!holds(CompareRule::Ulp(0), 0, 1));
+        assert!(holds(CompareRule::Ulp(3), 0x8001, 1));
+        assert!(!holds(CompareRule::Ulp(2), 0x8001, 1));
+        assert!(holds(CompareRule::Ulp(0), 0x8000, 0));
+        assert!(holds(CompareRule::Epsilon(0.01), 0x3C01, 0x3C00));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod buffer;
 pub mod call;
 pub mod expect;
 pub mod image;
+pub mod push;
 pub mod shader;
 pub mod submit;
 
@@ -53,6 +54,8 @@ pub struct Scenario {
     pub lists: Vec<ListDecl>,
     /// Steps in order.
     pub submit: Vec<At<Step>>,
+    /// Bytes of push constants, for a plain pipeline.
+    pub push_constants: Option<At<Vec<u8>>>,
     /// Groups to run, for a plain pipeline.
     pub dispatch: Option<At<Vec<Expr>>>,
     /// Buffers to compare.
@@ -66,10 +69,26 @@ pub struct Scenario {
 /// # Errors
 /// Everything that is wrong with the text, each with its place.
 pub fn parse(source: &Source) -> Result<Scenario, Problems> {
+    read(source, shader::shader)
+}
+
+/// Reads a scenario whose compiled shaders are given beside the file, one for each
+/// entry of `Shaders`.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_pipeline(source: &Source) -> Result<Scenario, Problems> {
+    read(source, shader::given_shader)
+}
+
+/// Reads one entry of `Shaders:`.
+type ReadShader = fn(&Reader, &Node) -> Option<shader::ShaderDecl>;
+
+fn read(source: &Source, read_shader: ReadShader) -> Result<Scenario, Problems> {
     let all = |list| Problems { source: source.clone(), list };
     let root = node::parse(&source.text).map_err(|p| all(vec![p]))?;
     let reader = Reader::default();
-    let scenario = top(&reader, &root);
+    let scenario = top(&reader, &root, read_shader);
     if let Some(scenario) = &scenario {
         check_names(&reader, scenario);
     }
@@ -87,15 +106,12 @@ pub fn parse(source: &Source) -> Result<Scenario, Problems> {
 }
 
 /// Parts of the suite's format that need what this version does not have.
-const REFUSED: [(&str, &str); 8] = [
-    ("RuntimeSettings", "bindings go by HLSL register"),
+const REFUSED: [(&str, &str); 5] = [
     ("Bindings", "there are no draws"),
-    ("PushConstants", "use SetComputeRoot32BitConstants"),
     ("AccelerationStructures", "there is no ray tracing"),
     ("RayTracingPipelineConfig", "there is no ray tracing"),
     ("HitGroups", "there is no ray tracing"),
     ("ShaderBindingTable", "there is no ray tracing"),
-    ("SpecializationConstants", "give the values by Defines"),
 ];
 
 fn each<T>(
@@ -106,12 +122,12 @@ fn each<T>(
     m.opt(key, |r, n| r.each(n, "a list", |n| read(r, n))).map(Option::unwrap_or_default)
 }
 
-fn top(r: &Reader, root: &Node) -> Option<Scenario> {
+fn top(r: &Reader, root: &Node, read_shader: ReadShader) -> Option<Scenario> {
     let mut m = r.map(root, "a scenario")?;
     let profile = m.opt("Profile", |r, n| {
         r.word(n, &ProfileName::ALL.map(|p| (p.as_str(), p))).map(|w| w.value)
     });
-    let shaders = each(&mut m, "Shaders", shader::shader);
+    let shaders = each(&mut m, "Shaders", read_shader);
     let memory = each(&mut m, "Memory", submit::memory);
     let buffers = each(&mut m, "Buffers", buffer::buffer);
     let images = each(&mut m, "Images", image::image);
@@ -121,6 +137,8 @@ fn top(r: &Reader, root: &Node) -> Option<Scenario> {
     let fences = each(&mut m, "Fences", submit::fence);
     let lists = each(&mut m, "CommandLists", submit::list);
     let steps = each(&mut m, "Submit", submit::step);
+    let push_constants = m.opt("PushConstants", push::push_constants);
+    let settings = m.opt("RuntimeSettings", push::runtime_settings);
     let dispatch = m.opt("DispatchParameters", dispatch_parameters);
     let results = each(&mut m, "Results", expect::result);
     let expect = m.opt("Expect", expect::expect);
@@ -128,6 +146,7 @@ fn top(r: &Reader, root: &Node) -> Option<Scenario> {
         m.refuse(key, why);
     }
     m.finish()?;
+    settings?;
     Some(Scenario {
         profile: profile?,
         shaders: shaders?,
@@ -140,6 +159,7 @@ fn top(r: &Reader, root: &Node) -> Option<Scenario> {
         fences: fences?,
         lists: lists?,
         submit: steps?,
+        push_constants: push_constants?,
         dispatch: dispatch?.flatten(),
         results: results?,
         expect: expect?.unwrap_or_default(),
@@ -279,6 +299,10 @@ fn check_whole(reader: &Reader, s: &Scenario) {
                     .help("give Shaders, or CommandLists with Queues and Submit"),
             );
         }
+    } else if let Some(push) = &s.push_constants {
+        let message = "PushConstants belong to a pipeline without CommandLists";
+        let problem = Problem::at(push.at, message);
+        reader.note(problem.help("use SetComputeRoot32BitConstants"));
     } else if let Some(dispatch) = &s.dispatch {
         let message = "DispatchParameters belongs to a pipeline without CommandLists";
         reader.note(Problem::at(dispatch.at, message));

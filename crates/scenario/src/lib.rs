@@ -15,10 +15,12 @@
 
 pub mod compare;
 pub mod expr;
+pub mod filecheck;
 pub mod format;
 pub mod load;
 pub mod node;
 pub mod number;
+pub mod offload;
 pub mod problem;
 pub mod reader;
 pub mod run;

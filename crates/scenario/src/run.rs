@@ -10,15 +10,18 @@ mod record;
 mod resources;
 mod shaders;
 mod steps;
+mod view;
 
 use crate::format::Scenario;
 use crate::problem::{Problem, Problems, Source};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use wavefence_base::{Limit, LimitKind, ProfileName};
-use wavefence_d3d::{Device, RunMode};
+use wavefence_d3d::{Device, Limits, RunMode};
 use wavefence_report::Report;
+use wavefence_shader::source::Compiled;
 
 /// How to run.
 #[derive(Default)]
@@ -35,6 +38,13 @@ pub struct RunOptions {
     pub fast: Option<usize>,
     /// End at the first fault.
     pub stop_on_fault: bool,
+    /// Shaders that were compiled before the run, one for each
+    /// [`ShaderText::Given`](crate::format::shader::ShaderText).
+    pub shaders: Vec<Arc<Compiled>>,
+    /// Plain pipelines run shaders that leave it open with 32 lanes instead of 64.
+    pub wave32: bool,
+    /// What the device may use up; its defaults if `None`.
+    pub limits: Option<Limits>,
     /// Where every event goes, one JSON line each.
     pub trace: Option<Box<dyn Write + Send>>,
 }
@@ -109,11 +119,30 @@ fn folder_of(name: &str) -> PathBuf {
 ///
 /// # Errors
 /// What kept it from running; see [`RunError`].
-pub fn run(
+pub fn run(source: &Source, scenario: &Scenario, options: RunOptions) -> Result<Report, RunError> {
+    run_to_contents(source, scenario, options).map(|(report, _)| report)
+}
+
+/// What a buffer of the scenario holds after a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// Its name.
+    pub name: String,
+    /// Its bytes without padding, those of an array's elements one after the other.
+    pub bytes: Vec<u8>,
+    /// Its counter, or those of an array's elements; empty if it has none.
+    pub counters: Vec<u32>,
+}
+
+/// As [`run`], and what each buffer holds then; nothing if the run was cut short.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_to_contents(
     source: &Source,
     scenario: &Scenario,
     mut options: RunOptions,
-) -> Result<Report, RunError> {
+) -> Result<(Report, Vec<Contents>), RunError> {
     let tracker = progress::Tracker::new(options.trace.take());
     let options = options;
     let cx = Context { scenario, source, folder: folder_of(&source.name), options: &options };
@@ -121,6 +150,9 @@ pub fn run(
         .profile(profile(scenario, &options))
         .stop_on_fault(options.stop_on_fault)
         .observer(tracker.observer());
+    if let Some(limits) = options.limits {
+        builder = builder.limits(limits);
+    }
     if let Some(threads) = options.fast {
         builder = builder.mode(RunMode::Fast { threads });
     }
@@ -138,12 +170,14 @@ pub fn run(
     record::tell(&cx, &lists, &mut report);
     if lists.iter().any(|l| !l.errors.is_empty()) {
         judge::expect_errors(&cx, &mut report);
-        return Ok(report);
+        return Ok((report, Vec::new()));
     }
     let limit = steps::run(&cx, &mut device, &world, &lists, &tracker, &mut report)?;
     report.limit = limit.map(|l| l.what);
     // What a run that was cut short left in memory is no result.
+    let mut buffers = Vec::new();
     if report.limit.is_none() {
+        buffers = contents(&cx, &device, &world)?;
         judge::judge(&cx, &device, &world, &mut report)?;
         image::write_outputs(&cx, &device, &world, &mut report)?;
     }
@@ -151,7 +185,30 @@ pub fn run(
     if let Some(error) = tracker.finish() {
         report.limit.get_or_insert(format!("the trace cannot be written: {error}"));
     }
-    Ok(report)
+    Ok((report, buffers))
+}
+
+/// What every buffer holds, in the order of the file.
+fn contents(
+    cx: &Context<'_>,
+    device: &Device,
+    world: &resources::World,
+) -> Result<Vec<Contents>, RunError> {
+    let mut all = Vec::new();
+    for decl in &cx.scenario.buffers {
+        let name = &decl.name.value;
+        let api = |e| cx.api(decl.name.at, e);
+        let bytes = match world.items.get(name) {
+            Some(item) => view::contents(device, item).map_err(api)?,
+            None => Vec::new(),
+        };
+        let mut counters = Vec::new();
+        for buffer in world.counters.get(name).into_iter().flatten() {
+            counters.extend(device.read_u32s(buffer.address(), 1).map_err(api)?);
+        }
+        all.push(Contents { name: name.clone(), bytes, counters });
+    }
+    Ok(all)
 }
 
 /// A recorded list as packets, for a disassembly.

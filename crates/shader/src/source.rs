@@ -351,13 +351,27 @@ pub fn load_kernel(
 /// wave rule and bindings replaces what `lower` says.
 ///
 /// # Errors
-/// Those of [`compile`] and of [`lower::kernel`].
+/// Those of [`compile`] and of [`lower_compiled`].
 pub fn load(
     source: &Source,
     options: &CompileOptions,
     lower: &LowerOptions,
 ) -> Result<Loaded, ShaderError> {
     let compiled = compile(source, options)?;
+    let kernel = lower_compiled(&compiled, source.language, lower)?;
+    Ok(Loaded { kernel, warnings: compiled.warnings, files: compiled.files })
+}
+
+/// Lowers what [`compile`] gave for a source of `language`, as [`load`] does.
+///
+/// # Errors
+/// Those of [`lower::kernel`]; [`ShaderErrorKind::Tool`] where DXC's own output
+/// breaks the rules of SPIR-V.
+pub fn lower_compiled(
+    compiled: &Compiled,
+    language: Language,
+    lower: &LowerOptions,
+) -> Result<Kernel, ShaderError> {
     let lower = LowerOptions {
         entry: compiled.entry.clone().or_else(|| lower.entry.clone()),
         wave: compiled.wave,
@@ -367,7 +381,7 @@ pub fn load(
     let mut kernel = match lower::kernel(&compiled.words, &lower) {
         Ok(kernel) => kernel,
         Err(mut error) => {
-            if source.language == Language::Hlsl && error.kind == ShaderErrorKind::Invalid {
+            if language == Language::Hlsl && error.kind == ShaderErrorKind::Invalid {
                 error.kind = ShaderErrorKind::Tool;
                 error.what = format!("DXC wrote SPIR-V that breaks its rules: {}", error.what);
             }
@@ -379,7 +393,7 @@ pub fn load(
                     break;
                 }
             }
-            return Err(error.with_files(compiled.files));
+            return Err(error.with_files(compiled.files.clone()));
         }
     };
     for name in &mut kernel.files {
@@ -392,7 +406,7 @@ pub fn load(
         let named = compiled.vk_bindings.iter().find(|(name, _)| *name == resource.name);
         resource.vk_binding = named.map(|(_, at)| *at).or(resource.vk_binding);
     }
-    Ok(Loaded { kernel, warnings: compiled.warnings, files: compiled.files })
+    Ok(kernel)
 }
 
 /// SPIR-V bytes as words, checked for length, magic and whole instructions.

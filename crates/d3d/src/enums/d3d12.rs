@@ -59,17 +59,37 @@ impl D3D12_COMPARISON_FUNC {
 value_enum! {
     /// How a sampler filters. The comparison variants add 0x80.
     D3D12_FILTER, prefix "D3D12_FILTER_" {
-        /// Nearest texel.
+        /// Nearest texel, nearest level.
         MIN_MAG_MIP_POINT = D3D12_FILTER_MIN_MAG_MIP_POINT = 0x00;
+        /// Nearest texel, linear between levels.
+        MIN_MAG_POINT_MIP_LINEAR = D3D12_FILTER_MIN_MAG_POINT_MIP_LINEAR = 0x01;
+        /// Linear only when magnified, nearest level.
+        MIN_POINT_MAG_LINEAR_MIP_POINT = D3D12_FILTER_MIN_POINT_MAG_LINEAR_MIP_POINT = 0x04;
+        /// Linear when magnified, and between levels.
+        MIN_POINT_MAG_MIP_LINEAR = D3D12_FILTER_MIN_POINT_MAG_MIP_LINEAR = 0x05;
+        /// Linear only when minified, nearest level.
+        MIN_LINEAR_MAG_MIP_POINT = D3D12_FILTER_MIN_LINEAR_MAG_MIP_POINT = 0x10;
+        /// Linear when minified, and between levels.
+        MIN_LINEAR_MAG_POINT_MIP_LINEAR = D3D12_FILTER_MIN_LINEAR_MAG_POINT_MIP_LINEAR = 0x11;
         /// Linear between texels, nearest level.
         MIN_MAG_LINEAR_MIP_POINT = D3D12_FILTER_MIN_MAG_LINEAR_MIP_POINT = 0x14;
         /// Linear between texels and levels.
         MIN_MAG_MIP_LINEAR = D3D12_FILTER_MIN_MAG_MIP_LINEAR = 0x15;
-        /// Nearest texel, compared.
+        /// Nearest texel, nearest level; texels are compared.
         COMPARISON_MIN_MAG_MIP_POINT = D3D12_FILTER_COMPARISON_MIN_MAG_MIP_POINT = 0x80;
-        /// Linear between compared texels.
+        /// Nearest texel, linear between levels; texels are compared.
+        COMPARISON_MIN_MAG_POINT_MIP_LINEAR = D3D12_FILTER_COMPARISON_MIN_MAG_POINT_MIP_LINEAR = 0x81;
+        /// Linear only when magnified, nearest level; texels are compared.
+        COMPARISON_MIN_POINT_MAG_LINEAR_MIP_POINT = D3D12_FILTER_COMPARISON_MIN_POINT_MAG_LINEAR_MIP_POINT = 0x84;
+        /// Linear when magnified, and between levels; texels are compared.
+        COMPARISON_MIN_POINT_MAG_MIP_LINEAR = D3D12_FILTER_COMPARISON_MIN_POINT_MAG_MIP_LINEAR = 0x85;
+        /// Linear only when minified, nearest level; texels are compared.
+        COMPARISON_MIN_LINEAR_MAG_MIP_POINT = D3D12_FILTER_COMPARISON_MIN_LINEAR_MAG_MIP_POINT = 0x90;
+        /// Linear when minified, and between levels; texels are compared.
+        COMPARISON_MIN_LINEAR_MAG_POINT_MIP_LINEAR = D3D12_FILTER_COMPARISON_MIN_LINEAR_MAG_POINT_MIP_LINEAR = 0x91;
+        /// Linear between texels, nearest level; texels are compared.
         COMPARISON_MIN_MAG_LINEAR_MIP_POINT = D3D12_FILTER_COMPARISON_MIN_MAG_LINEAR_MIP_POINT = 0x94;
-        /// Linear between compared texels and levels.
+        /// Linear between texels and levels; texels are compared.
         COMPARISON_MIN_MAG_MIP_LINEAR = D3D12_FILTER_COMPARISON_MIN_MAG_MIP_LINEAR = 0x95;
     }
 }

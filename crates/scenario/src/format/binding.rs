@@ -3,6 +3,16 @@
 use crate::node::Node;
 use crate::problem::{Problem, Span};
 use crate::reader::{At, Reader};
+use wavefence_shader::ir::{ImageDim, ResourceClass};
+
+/// The shape that a shader sees an image in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of coordinates.
+    pub dim: ImageDim,
+    /// True for arrays.
+    pub arrayed: bool,
+}
 
 /// How a resource is seen by a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +25,19 @@ pub enum ResourceKind {
     ByteAddressBuffer,
     RWByteAddressBuffer,
     ConstantBuffer,
-    Texture2D,
-    RWTexture2D,
+    /// Every read-only texture.
+    Texture(Shape),
+    /// Every texture that is written.
+    RWTexture(Shape),
     Sampler,
 }
 
+const fn shape(dim: ImageDim, arrayed: bool) -> Shape {
+    Shape { dim, arrayed }
+}
+
 impl ResourceKind {
-    const WORDS: [(&'static str, Self); 10] = [
+    const WORDS: [(&'static str, Self); 20] = [
         ("Buffer", Self::Buffer),
         ("RWBuffer", Self::RWBuffer),
         ("StructuredBuffer", Self::StructuredBuffer),
@@ -29,20 +45,38 @@ impl ResourceKind {
         ("ByteAddressBuffer", Self::ByteAddressBuffer),
         ("RWByteAddressBuffer", Self::RWByteAddressBuffer),
         ("ConstantBuffer", Self::ConstantBuffer),
-        ("Texture2D", Self::Texture2D),
-        ("RWTexture2D", Self::RWTexture2D),
+        ("Texture2D", Self::Texture(shape(ImageDim::D2, false))),
+        ("RWTexture2D", Self::RWTexture(shape(ImageDim::D2, false))),
         ("Sampler", Self::Sampler),
+        ("Texture1D", Self::Texture(shape(ImageDim::D1, false))),
+        ("Texture1DArray", Self::Texture(shape(ImageDim::D1, true))),
+        ("Texture2DArray", Self::Texture(shape(ImageDim::D2, true))),
+        ("Texture3D", Self::Texture(shape(ImageDim::D3, false))),
+        ("TextureCube", Self::Texture(shape(ImageDim::Cube, false))),
+        ("TextureCubeArray", Self::Texture(shape(ImageDim::Cube, true))),
+        ("RWTexture1D", Self::RWTexture(shape(ImageDim::D1, false))),
+        ("RWTexture1DArray", Self::RWTexture(shape(ImageDim::D1, true))),
+        ("RWTexture2DArray", Self::RWTexture(shape(ImageDim::D2, true))),
+        ("RWTexture3D", Self::RWTexture(shape(ImageDim::D3, false))),
     ];
 
-    /// The letter of its register class.
-    pub const fn class(self) -> char {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        Self::WORDS.iter().find(|w| w.1 == self).map_or("", |w| w.0)
+    }
+
+    /// Its register class.
+    pub const fn class(self) -> ResourceClass {
         match self {
-            Self::Buffer | Self::StructuredBuffer | Self::ByteAddressBuffer => 't',
-            Self::Texture2D => 't',
-            Self::RWBuffer | Self::RWStructuredBuffer | Self::RWByteAddressBuffer => 'u',
-            Self::RWTexture2D => 'u',
-            Self::ConstantBuffer => 'b',
-            Self::Sampler => 's',
+            Self::Buffer | Self::StructuredBuffer | Self::ByteAddressBuffer | Self::Texture(_) => {
+                ResourceClass::Srv
+            }
+            Self::RWBuffer | Self::RWStructuredBuffer | Self::RWByteAddressBuffer => {
+                ResourceClass::Uav
+            }
+            Self::RWTexture(_) => ResourceClass::Uav,
+            Self::ConstantBuffer => ResourceClass::Cbv,
+            Self::Sampler => ResourceClass::Sampler,
         }
     }
 }
@@ -54,10 +88,17 @@ pub struct ResourceDecl {
     pub name: At<String>,
     /// How it is seen.
     pub kind: ResourceKind,
-    /// HLSL register number.
-    pub register: u32,
-    /// HLSL register space.
-    pub space: u32,
+    /// HLSL register and space.
+    pub register: Option<(u32, u32)>,
+    /// The binding that the source gives for Vulkan; its set is the place of the
+    /// descriptor set in the file. It finds resources whose source names no
+    /// register.
+    pub vulkan: Option<u32>,
+    /// The Vulkan binding of the counter.
+    pub counter_binding: Option<u32>,
+    /// True if the buffer has a counter (append, consume, `IncrementCounter`); it
+    /// starts at 0.
+    pub counter: bool,
 }
 
 /// A set of resources that are bound together.
@@ -89,34 +130,40 @@ fn resource(r: &Reader, node: &Node) -> Option<ResourceDecl> {
         m.finish()?;
         Some((register?, space?.unwrap_or(0)))
     });
-    // Read and checked, though the registers alone decide.
     let vulkan = m.opt("VulkanBinding", |r, n| {
         let mut m = r.map(n, "VulkanBinding")?;
         let binding = m.req("Binding", |r, n| r.int::<u32>(n));
         let counter = m.opt("CounterBinding", |r, n| r.int::<u32>(n));
         m.finish()?;
-        counter?;
-        binding
+        Some((binding?, counter?))
     });
     let counter = m.opt("HasCounter", |r, n| r.bool(n).map(|v| At::new(n.at, v)));
     m.refuse("TilesMapped", "there are no reserved resources");
     m.refuse("IsReserved", "there are no reserved resources");
     m.refuse("HeapIndex", "there is no resource heap");
     m.finish()?;
-    vulkan?;
-    if let Some(counter) = counter?
-        && counter.value
+    let (binding, vulkan, kind) = (binding?, vulkan?, kind?);
+    let counter = counter?.filter(|c| c.value);
+    if let Some(counter) = &counter
+        && kind != ResourceKind::RWStructuredBuffer
     {
-        r.note(Problem::at(counter.at, "buffer counters are not supported").unsupported());
+        r.note(Problem::at(counter.at, "only a RWStructuredBuffer has a counter"));
         return None;
     }
-    let Some((register, space)) = binding? else {
+    if binding.is_none() && vulkan.is_none() {
         let problem =
             Problem::at(Span::new(node.at.start, 1), "the resource has no DirectXBinding");
-        r.note(problem.help("DirectXBinding: {Register: n, Space: n}"));
+        r.note(problem.help("DirectXBinding: {Register: n, Space: n}, or a VulkanBinding"));
         return None;
-    };
-    Some(ResourceDecl { name: name?, kind: kind?, register, space })
+    }
+    Some(ResourceDecl {
+        name: name?,
+        kind,
+        register: binding,
+        vulkan: vulkan.map(|v| v.0),
+        counter_binding: vulkan.and_then(|v| v.1),
+        counter: counter.is_some(),
+    })
 }
 
 fn kind(r: &Reader, node: &Node) -> Option<ResourceKind> {
@@ -148,6 +195,20 @@ pub enum AddressMode {
     MirrorOnce,
 }
 
+/// The test of a comparison sampler: `reference OP texel`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the suite's own words")]
+pub enum CompareFunction {
+    Never,
+    Less,
+    Equal,
+    LessEqual,
+    Greater,
+    NotEqual,
+    GreaterEqual,
+    Always,
+}
+
 /// One sampler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplerDecl {
@@ -159,10 +220,19 @@ pub struct SamplerDecl {
     pub mag: Filter,
     /// Address mode of all axes.
     pub address: AddressMode,
+    /// Smallest level.
+    pub min_lod: f32,
+    /// Largest level.
+    pub max_lod: f32,
+    /// Added to the level.
+    pub lod_bias: f32,
+    /// The test of a `SamplerComparison`; `None` for a plain sampler.
+    pub comparison: Option<CompareFunction>,
 }
 
 /// Reads one entry of `Samplers:`.
 pub fn sampler(r: &Reader, node: &Node) -> Option<SamplerDecl> {
+    use CompareFunction as C;
     const FILTERS: [(&str, Filter); 2] = [("Nearest", Filter::Nearest), ("Linear", Filter::Linear)];
     const MODES: [(&str, AddressMode); 5] = [
         ("Clamp", AddressMode::Clamp),
@@ -171,22 +241,38 @@ pub fn sampler(r: &Reader, node: &Node) -> Option<SamplerDecl> {
         ("Border", AddressMode::Border),
         ("MirrorOnce", AddressMode::MirrorOnce),
     ];
+    const TESTS: [(&str, C); 8] = [
+        ("Never", C::Never),
+        ("Less", C::Less),
+        ("Equal", C::Equal),
+        ("LessEqual", C::LessEqual),
+        ("Greater", C::Greater),
+        ("NotEqual", C::NotEqual),
+        ("GreaterEqual", C::GreaterEqual),
+        ("Always", C::Always),
+    ];
+    const KINDS: [(&str, bool); 2] = [("Sampler", false), ("SamplerComparison", true)];
     let mut m = r.map(node, "a sampler")?;
     let name = m.req("Name", |r, n| r.text(n));
-    let kind = m.opt("Kind", |r, n| r.text(n));
+    let kind = m.opt("Kind", |r, n| r.word(n, &KINDS));
     let min = m.opt("MinFilter", |r, n| r.word(n, &FILTERS));
     let mag = m.opt("MagFilter", |r, n| r.word(n, &FILTERS));
     let address = m.opt("Address", |r, n| r.word(n, &MODES));
-    m.refuse("MinLOD", "images have one level");
-    m.refuse("MaxLOD", "images have one level");
-    m.refuse("MipLODBias", "images have one level");
-    m.refuse("ComparisonOp", "comparison samplers are missing");
+    let min_lod = m.opt("MinLOD", |r, n| r.float(n));
+    let max_lod = m.opt("MaxLOD", |r, n| r.float(n));
+    let bias = m.opt("MipLODBias", |r, n| r.float(n));
+    let test = m.opt("ComparisonOp", |r, n| r.word(n, &TESTS));
     m.finish()?;
-    if let Some(kind) = kind?
-        && kind.value != "Sampler"
-    {
-        let message = format!("sampler kind `{}` is not supported", kind.value);
-        r.note(Problem::at(kind.at, message).unsupported());
+    let at = Span::new(node.at.start, 1);
+    let compares = kind?.is_some_and(|k| k.value);
+    let test = test?.map_or(C::Never, |t| t.value);
+    if compares != (test != C::Never) {
+        let message = if compares {
+            "Sampler kind 'SamplerComparison' requires ComparisonOp other than Never"
+        } else {
+            "Sampler kind 'Sampler' requires ComparisonOp: Never"
+        };
+        r.note(Problem::at(at, message));
         return None;
     }
     Some(SamplerDecl {
@@ -194,5 +280,9 @@ pub fn sampler(r: &Reader, node: &Node) -> Option<SamplerDecl> {
         min: min?.map_or(Filter::Linear, |w| w.value),
         mag: mag?.map_or(Filter::Linear, |w| w.value),
         address: address?.map_or(AddressMode::Clamp, |w| w.value),
+        min_lod: min_lod?.unwrap_or(0.0) as f32,
+        max_lod: max_lod?.map_or(f32::MAX, |v| v as f32),
+        lod_bias: bias?.unwrap_or(0.0) as f32,
+        comparison: compares.then_some(test),
     })
 }

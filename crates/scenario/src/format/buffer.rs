@@ -6,6 +6,7 @@ use crate::number;
 use crate::problem::{Problem, Span};
 use crate::reader::{At, Reader};
 use wavefence_base::TexelFormat;
+use wavefence_shader::ir::ImageDim;
 
 /// Largest buffer whose contents a file may describe, in bytes.
 pub const MAX_BUFFER: usize = 1 << 30;
@@ -187,10 +188,12 @@ pub struct BufferDecl {
     pub channels: u32,
     /// Bytes of a structure; 0 if it has none.
     pub stride: u32,
-    /// First contents.
+    /// Resources of an array (`ArraySize`); 1 for a single one.
+    pub count: u32,
+    /// First contents, those of an array's elements one after the other.
     pub data: Vec<u8>,
-    /// Width, height and depth, if it is an image.
-    pub image: Option<[u32; 3]>,
+    /// Its shape, if it is an image.
+    pub image: Option<OutputProps>,
 }
 
 impl BufferDecl {
@@ -198,7 +201,48 @@ impl BufferDecl {
     pub const fn element_bytes(&self) -> u32 {
         if self.stride > 0 { self.stride } else { self.format.bytes() as u32 * self.channels }
     }
+
+    /// Bytes of one element of the array of resources.
+    pub const fn resource_bytes(&self) -> usize {
+        self.data.len() / self.count as usize
+    }
 }
+
+/// `OutputProps`: the shape of an image. Its contents are the levels of the first
+/// layer from the largest to the smallest, then those of the next layer, all
+/// without padding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputProps {
+    /// Number of coordinates.
+    pub dim: ImageDim,
+    /// Texels of level 0.
+    pub width: u32,
+    /// Texels of level 0; 1 for 1D.
+    pub height: u32,
+    /// Texels of level 0; 1 unless 3D.
+    pub depth: u32,
+    /// Mip levels.
+    pub levels: u32,
+    /// Layers of an array, six per cube.
+    pub layers: u32,
+}
+
+impl OutputProps {
+    /// Texels of one level.
+    pub fn extent(&self, level: u32) -> [u32; 3] {
+        [self.width, self.height, self.depth].map(|n| n.checked_shr(level).unwrap_or(0).max(1))
+    }
+
+    /// Texels of all levels and layers.
+    pub fn texels(&self) -> u64 {
+        let level = |i| self.extent(i).iter().map(|&n| u64::from(n)).product::<u64>();
+        let all: u64 = (0..self.levels.min(32)).map(level).fold(0, u64::saturating_add);
+        all.saturating_mul(u64::from(self.layers))
+    }
+}
+
+/// Most resources in one array.
+pub const MAX_ARRAY: u32 = 4096;
 
 /// Reads one entry of `Buffers:`.
 pub fn buffer(r: &Reader, node: &Node) -> Option<BufferDecl> {
@@ -210,7 +254,13 @@ pub fn buffer(r: &Reader, node: &Node) -> Option<BufferDecl> {
     let array = m.opt("ArraySize", |r, n| r.int::<u32>(n).map(|v| At::new(n.at, v)));
     let image = m.opt("OutputProps", output_props);
     let format = format.map_or(DataFormat::Hex8, |f| f.value);
-    let data = data(r, &mut m, format, "a buffer");
+    let (array, range) = (array?, 1..=MAX_ARRAY);
+    if let Some(array) = array.as_ref().filter(|a| !range.contains(&a.value)) {
+        r.note(Problem::at(array.at, format!("ArraySize is 1 to {MAX_ARRAY}")));
+        return None;
+    }
+    let count = array.map_or(1, |a| a.value);
+    let data = data(r, &mut m, format, count, "a buffer");
     m.refuse("Counter", "the suite writes it, it never reads it");
     m.refuse("Counters", "the suite writes it, it never reads it");
     m.finish()?;
@@ -226,28 +276,23 @@ pub fn buffer(r: &Reader, node: &Node) -> Option<BufferDecl> {
         r.note(Problem::at(node.at, "a buffer has a Stride or Channels, not both"));
         return None;
     }
-    if let Some(array) = array?
-        && array.value != 1
-    {
-        let problem = Problem::at(array.at, "arrays of resources (ArraySize) are not supported");
-        r.note(problem.unsupported());
-        return None;
-    }
     let decl = BufferDecl {
         at: node.at,
         name: name?,
         format,
         channels,
         stride,
+        count,
         data: data??,
         image: image?,
     };
-    if let Some([w, h, d]) = decl.image {
-        let want = u64::from(w) * u64::from(h) * u64::from(d) * u64::from(decl.element_bytes());
-        if want != decl.data.len() as u64 {
+    if let Some(shape) = &decl.image {
+        let want = shape.texels().saturating_mul(u64::from(decl.element_bytes()));
+        let have = decl.resource_bytes();
+        if want != have as u64 {
+            let name = &decl.name.value;
             let message = format!(
-                "the buffer has {} bytes, but OutputProps asks for {want}",
-                decl.data.len()
+                "Buffer '{name}' size ({have}) does not match OutputProps dimensions ({want})"
             );
             r.note(Problem::at(decl.name.at, message));
             return None;
@@ -256,20 +301,31 @@ pub fn buffer(r: &Reader, node: &Node) -> Option<BufferDecl> {
     Some(decl)
 }
 
-fn output_props(r: &Reader, node: &Node) -> Option<[u32; 3]> {
+fn output_props(r: &Reader, node: &Node) -> Option<OutputProps> {
+    const DIMS: [(&str, ImageDim); 4] = [
+        ("1D", ImageDim::D1),
+        ("2D", ImageDim::D2),
+        ("3D", ImageDim::D3),
+        ("Cube", ImageDim::Cube),
+    ];
     let mut m = r.map(node, "OutputProps")?;
     let height = m.req("Height", |r, n| r.int::<u32>(n));
     let width = m.req("Width", |r, n| r.int::<u32>(n));
     let depth = m.opt("Depth", |r, n| r.int::<u32>(n));
-    let mips = m.opt("MipLevels", |r, n| r.int::<u32>(n).map(|v| At::new(n.at, v)));
+    let levels = m.opt("MipLevels", |r, n| r.int::<u32>(n));
+    let layers = m.opt("Layers", |r, n| r.int::<u32>(n));
+    let dim = m.opt("Dimension", |r, n| r.word(n, &DIMS));
     m.finish()?;
-    if let Some(mips) = mips?
-        && mips.value != 1
-    {
-        r.note(Problem::at(mips.at, "mip levels are not supported").unsupported());
-        return None;
-    }
-    Some([width?, height?, depth?.unwrap_or(1)])
+    let (depth, layers) = (depth?.unwrap_or(1), layers?);
+    let dim = match dim? {
+        Some(word) => word.value,
+        None if depth > 1 => ImageDim::D3,
+        None => ImageDim::D2,
+    };
+    let layers = layers.unwrap_or(if dim == ImageDim::Cube { 6 } else { 1 });
+    let levels = levels?.unwrap_or(1);
+    let (width, height) = (width?, height?);
+    Some(OutputProps { dim, width, height, depth, levels, layers })
 }
 
 /// `Data`, or `FillSize` with `FillValue`, or `ZeroInitSize`. The outer `None` is
@@ -278,6 +334,7 @@ pub fn data(
     r: &Reader,
     m: &mut crate::reader::MapReader<'_>,
     format: DataFormat,
+    count: u32,
     what: &str,
 ) -> Option<Option<Vec<u8>>> {
     let at = m.at;
@@ -299,10 +356,14 @@ pub fn data(
         return None;
     }
     if let Some(list) = list {
-        return numbers(r, list, format).map(Some);
+        return if count == 1 {
+            numbers(r, list, format).map(Some)
+        } else {
+            array(r, list, format, count).map(Some)
+        };
     }
     let total = size.or(zero)?;
-    if total.value > MAX_BUFFER {
+    if total.value.saturating_mul(count as usize) > MAX_BUFFER {
         let message = format!("{} bytes are too many; a buffer may have {MAX_BUFFER}", total.value);
         r.note(Problem::at(total.at, message).unsupported());
         return None;
@@ -312,10 +373,26 @@ pub fn data(
         Some(node) => encode(r, node, format, &mut one)?,
         None => one.resize(format.bytes(), 0),
     }
-    Some(Some(one.iter().copied().cycle().take(total.value).collect()))
+    let element: Vec<u8> = one.iter().copied().cycle().take(total.value).collect();
+    Some(Some(element.repeat(count as usize)))
 }
 
-/// A list of numbers as bytes; nested lists are read one after the other.
+/// A list of `count` lists of as many numbers each.
+fn array(r: &Reader, node: &Node, format: DataFormat, count: u32) -> Option<Vec<u8>> {
+    let lists = r.each(node, "a list of lists of numbers", |n| numbers(r, n, format))?;
+    if lists.len() != count as usize {
+        let message = format!("Expected {count} buffers, found {}", lists.len());
+        r.note(Problem::at(node.at, message));
+        return None;
+    }
+    if lists.iter().any(|l| l.len() != lists[0].len()) {
+        r.note(Problem::at(node.at, "All buffers must have the same size."));
+        return None;
+    }
+    Some(lists.concat())
+}
+
+/// A list of numbers as bytes.
 pub fn numbers(r: &Reader, node: &Node, format: DataFormat) -> Option<Vec<u8>> {
     let items = r.list(node, "a list of numbers")?;
     let mut out = Vec::with_capacity(items.len() * format.bytes());

@@ -1,5 +1,6 @@
 //! `Shaders:` one entry per kernel.
 
+use super::buffer::DataFormat;
 use crate::expr::Expr;
 use crate::node::{Node, Value};
 use crate::problem::{Problem, Span};
@@ -38,6 +39,18 @@ pub enum ShaderText {
     Inline(At<String>),
     /// In a file, relative to the scenario.
     File(At<String>),
+    /// Not in the scenario: whoever runs it hands over the compiled shader
+    /// ([`RunOptions::shaders`](crate::run::RunOptions)).
+    Given,
+}
+
+/// One specialization constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecConstant {
+    /// Its `SpecId`.
+    pub id: u32,
+    /// The bits of its value.
+    pub bits: u64,
 }
 
 /// One shader.
@@ -59,12 +72,23 @@ pub struct ShaderDecl {
     pub defines: Vec<(String, String)>,
     /// More DXC arguments.
     pub args: Vec<String>,
+    /// Values of specialization constants.
+    pub spec_constants: Vec<SpecConstant>,
     /// The suite's own way to say how many groups run.
     pub dispatch: Option<At<Vec<Expr>>>,
 }
 
-/// Reads one entry of `Shaders:`.
+/// Reads one entry of `Shaders:` with its text.
 pub fn shader(r: &Reader, node: &Node) -> Option<ShaderDecl> {
+    read(r, node, false)
+}
+
+/// Reads one entry of `Shaders:` whose compiled shader is given beside the file.
+pub fn given_shader(r: &Reader, node: &Node) -> Option<ShaderDecl> {
+    read(r, node, true)
+}
+
+fn read(r: &Reader, node: &Node, given: bool) -> Option<ShaderDecl> {
     let mut m = r.map(node, "a shader")?;
     let stage = m.opt("Stage", |r, n| r.text(n));
     let entry = m.opt("Entry", |r, n| r.text(n));
@@ -78,7 +102,7 @@ pub fn shader(r: &Reader, node: &Node) -> Option<ShaderDecl> {
     let dispatch = m.opt("DispatchSize", |r, n| {
         r.each(n, "a list of three numbers", |n| r.expr(n)).map(|list| At::new(n.at, list))
     });
-    m.refuse("SpecializationConstants", "give the values by Defines");
+    let spec_constants = m.opt("SpecializationConstants", spec_constants);
     m.finish()?;
     if let Some(stage) = stage?
         && stage.value != "Compute"
@@ -89,6 +113,7 @@ pub fn shader(r: &Reader, node: &Node) -> Option<ShaderDecl> {
     }
     let entry = entry?.unwrap_or_else(|| At::new(node.at, "main".into()));
     let text = match (source?, file?) {
+        (None, None) if given => ShaderText::Given,
         (Some(text), None) => ShaderText::Inline(text),
         (None, Some(path)) => ShaderText::File(path),
         (Some(text), Some(_)) => {
@@ -106,7 +131,7 @@ pub fn shader(r: &Reader, node: &Node) -> Option<ShaderDecl> {
     let language = match (language?, &text) {
         (Some(word), _) => word.value,
         (None, ShaderText::File(path)) => Language::of_path(&path.value),
-        (None, ShaderText::Inline(_)) => Language::Hlsl,
+        (None, ShaderText::Inline(_) | ShaderText::Given) => Language::Hlsl,
     };
     let dispatch = dispatch?;
     if let Some(size) = &dispatch
@@ -124,8 +149,50 @@ pub fn shader(r: &Reader, node: &Node) -> Option<ShaderDecl> {
         target: target?.map(|t| t.value),
         defines: defines?.unwrap_or_default(),
         args: args?.unwrap_or_default().into_iter().map(|a| a.value).collect(),
+        spec_constants: spec_constants?.unwrap_or_default(),
         dispatch,
     })
+}
+
+/// `SpecializationConstants: [{ConstantID, Type, Value}]`.
+fn spec_constants(r: &Reader, node: &Node) -> Option<Vec<SpecConstant>> {
+    let all = r.each(node, "a list of specialization constants", |n| {
+        let mut m = r.map(n, "a specialization constant")?;
+        let id = m.req("ConstantID", |r, n| r.int::<u32>(n));
+        let format = m.req("Type", |r, n| r.word(n, &DataFormat::WORDS));
+        let value = m.req("Value", |r, n| r.text(n));
+        m.finish()?;
+        let (format, value) = (format?.value, value?);
+        Some(At::new(n.at, SpecConstant { id: id?, bits: spec_bits(r, format, &value)? }))
+    })?;
+    for (i, constant) in all.iter().enumerate() {
+        if all[..i].iter().any(|other| other.value.id == constant.value.id) {
+            let message = format!(
+                "Test configuration contains multiple entries for specialization constant ID {}.",
+                constant.value.id
+            );
+            r.note(Problem::at(constant.at, message));
+            return None;
+        }
+    }
+    Some(all.into_iter().map(|c| c.value).collect())
+}
+
+fn spec_bits(r: &Reader, format: DataFormat, value: &At<String>) -> Option<u64> {
+    let name = match format {
+        DataFormat::Float32 => "float".to_string(),
+        DataFormat::Float64 => "double".to_string(),
+        other => other.name().to_ascii_lowercase(),
+    };
+    let mut bytes = Vec::new();
+    if format.encode(&value.value, &mut bytes).is_err() {
+        let message = format!("Invalid {name} value for specialization constant '{}'", value.value);
+        r.note(Problem::at(value.at, message));
+        return None;
+    }
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(&bytes);
+    Some(u64::from_le_bytes(word))
 }
 
 /// `Defines: {NAME: value}`.

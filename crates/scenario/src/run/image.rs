@@ -1,6 +1,7 @@
 //! PNG files in and out.
 
-use super::resources::{Item, World, contents};
+use super::resources::{Item, World};
+use super::view::contents;
 use super::{Context, RunError};
 use crate::format::image::ImageDecl;
 use crate::load::read_bytes;

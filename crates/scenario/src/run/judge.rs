@@ -1,7 +1,8 @@
 //! Judges a run: buffers, values in memory, expected findings, faults and hangs.
 
-use super::resources::{World, contents, place};
+use super::resources::{World, place};
 use super::steps::bytes_of;
+use super::view::contents;
 use super::{Context, RunError};
 use crate::compare::Comparison;
 use crate::format::buffer::DataFormat;

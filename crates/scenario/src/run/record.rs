@@ -19,6 +19,7 @@ use wavefence_d3d::{
     TextureLocation,
 };
 use wavefence_report::{CallErrorItem, Report};
+use wavefence_shader::ir::WaveRule;
 
 /// PIX colour of a marker that names none.
 const WHITE: u32 = 0xFFFF_FFFF;
@@ -90,7 +91,13 @@ fn plain(cx: &Context<'_>, device: &mut Device, world: &World) -> Result<Recorde
             }
         }
         list.set_pipeline_state(pipeline);
-        list.dispatch(groups[0], groups[1], groups[2]);
+        if cx.options.wave32 && pipeline.kernel().wave == WaveRule::Wave32 {
+            use D3D12XBOX_DISPATCH_FLAGS as F;
+            let flags = F::FORCE_START_AT_000 | F::W32;
+            list.dispatch_x(groups[0], groups[1], groups[2], flags);
+        } else {
+            list.dispatch(groups[0], groups[1], groups[2]);
+        }
     }
     Ok(close(list, BTreeMap::new()))
 }

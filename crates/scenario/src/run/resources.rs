@@ -1,22 +1,24 @@
 //! Allocations, buffers, textures, samplers, fences and queues of a scenario.
 
+use super::view::{self, upload};
 use super::{Context, RunError, image};
 use crate::expr::Expr;
-use crate::format::binding::{
-    AddressMode, DescriptorSetDecl, Filter, ResourceDecl, ResourceKind, SamplerDecl,
-};
-use crate::format::buffer::{BufferDecl, DataFormat};
+use crate::format::binding::{DescriptorSetDecl, ResourceDecl};
+use crate::format::buffer::DataFormat;
 use crate::format::image::ImageSize;
 use crate::format::submit::{MemoryDecl, MemoryKind, QueueType};
 use crate::problem::{Problem, Span};
 use crate::reader::At;
 use std::collections::BTreeMap;
-use wavefence_base::{GpuAddress, TexelFormat};
-use wavefence_d3d::enums::{D3D12_FILTER, D3D12_TEXTURE_ADDRESS_MODE, D3D12XBOX_FLUSH_RANGE_ALL};
+use wavefence_base::GpuAddress;
+use wavefence_d3d::enums::D3D12XBOX_FLUSH_RANGE_ALL;
 use wavefence_d3d::{
     AllocationDesc, Bindings, Buffer, Device, Fence, GpuAccess, MemoryType, Pipeline, Queue,
     QueueKind, Resource, SamplerDesc, Texture, TextureDesc, View,
 };
+
+/// Register and space that push constants are bound to.
+pub(super) const PUSH_CONSTANTS: (u32, u32) = (0, 5747);
 
 /// A named resource.
 pub(super) enum Item {
@@ -26,14 +28,16 @@ pub(super) enum Item {
     Texture(Texture),
     /// A sampler.
     Sampler(SamplerDesc),
+    /// An array of buffers or textures (`ArraySize`).
+    Array(Vec<Item>),
 }
 
 /// How a buffer's bytes are read.
 #[derive(Clone, Copy)]
 pub(super) struct Numbers {
-    format: DataFormat,
-    channels: u32,
-    element: u32,
+    pub format: DataFormat,
+    pub channels: u32,
+    pub element: u32,
 }
 
 /// Everything that was made.
@@ -44,6 +48,8 @@ pub(super) struct World {
     pub pipelines: Vec<Pipeline>,
     /// Bindings of each descriptor set, in the order of the file.
     pub sets: Vec<Bindings>,
+    /// Counters of the buffers that have one, an element each.
+    pub counters: BTreeMap<String, Vec<Buffer>>,
 }
 
 impl World {
@@ -54,6 +60,7 @@ impl World {
             fences: BTreeMap::new(),
             pipelines: Vec::new(),
             sets: Vec::new(),
+            counters: BTreeMap::new(),
         };
         for (name, _) in &cx.options.images {
             if !cx.scenario.images.iter().any(|i| i.name.value == *name) {
@@ -71,11 +78,11 @@ impl World {
             world.items.insert(decl.name.value.clone(), Item::Buffer(buffer, None));
         }
         for decl in &cx.scenario.buffers {
-            let item = buffer(cx, device, decl)?;
+            let item = view::buffer(cx, device, decl)?;
             world.items.insert(decl.name.value.clone(), item);
         }
         for decl in &cx.scenario.samplers {
-            world.items.insert(decl.name.value.clone(), Item::Sampler(sampler(cx, decl)?));
+            world.items.insert(decl.name.value.clone(), Item::Sampler(view::sampler(decl)));
         }
         for decl in &cx.scenario.fences {
             let fence = device
@@ -94,10 +101,44 @@ impl World {
             world.queues.insert(decl.name.value.clone(), queue);
         }
         for set in &cx.scenario.sets {
+            world.counters(cx, device, set)?;
             let bindings = world.bindings(cx, set)?;
             world.sets.push(bindings);
         }
+        if let Some(push) = &cx.scenario.push_constants {
+            let buffer = device
+                .create_buffer_with("push constants", &push.value)
+                .map_err(|e| cx.api(push.at, e))?;
+            let mut bindings = Bindings::new();
+            bindings.cbv(PUSH_CONSTANTS.0, PUSH_CONSTANTS.1, buffer.constant_view());
+            world.sets.push(bindings);
+        }
         Ok(world)
+    }
+
+    /// Makes the counters that a set's resources have.
+    fn counters(
+        &mut self,
+        cx: &Context<'_>,
+        device: &mut Device,
+        set: &DescriptorSetDecl,
+    ) -> Result<(), RunError> {
+        for decl in set.resources.iter().filter(|d| d.counter) {
+            let name = &decl.name.value;
+            if self.counters.contains_key(name) {
+                continue;
+            }
+            let count = cx.scenario.buffers.iter().find(|b| b.name.value == *name);
+            let mut all = Vec::new();
+            for _ in 0..count.map_or(1, |b| b.count) {
+                let buffer = device
+                    .create_buffer_with(&format!("{name} counter"), &[0; 4])
+                    .map_err(|e| cx.api(decl.name.at, e))?;
+                all.push(buffer);
+            }
+            self.counters.insert(name.clone(), all);
+        }
+        Ok(())
     }
 
     fn images(&mut self, cx: &Context<'_>, device: &mut Device) -> Result<(), RunError> {
@@ -170,6 +211,7 @@ impl World {
                 Item::Buffer(buffer, _) => Ok(i128::from(buffer.address().0)),
                 Item::Texture(texture) => Ok(i128::from(texture.address().0)),
                 Item::Sampler(_) => Err(format!("`{name}` is a sampler; it has no address")),
+                Item::Array(_) => Err(format!("`{name}` is an array; it has no one address")),
             };
         }
         if let Some(fence) = self.fences.get(name) {
@@ -193,6 +235,7 @@ impl World {
                 Err(format!("an image has Width, Height, Pitch and Size, but no `{field}`"))
             }
             (Some(Item::Sampler(_)), _) => Err("a sampler has no numbers".into()),
+            (Some(Item::Array(_)), _) => Err("an array has no numbers".into()),
         }
     }
 
@@ -200,7 +243,7 @@ impl World {
     pub(super) fn buffer(&self, cx: &Context<'_>, name: &At<String>) -> Result<&Buffer, RunError> {
         match self.items.get(&name.value) {
             Some(Item::Buffer(buffer, _)) => Ok(buffer),
-            Some(Item::Texture(_) | Item::Sampler(_)) | None => {
+            Some(Item::Texture(_) | Item::Sampler(_) | Item::Array(_)) | None => {
                 let message = format!("`{}` is no buffer", name.value);
                 Err(cx.error(Problem::at(name.at, message)))
             }
@@ -215,7 +258,7 @@ impl World {
     ) -> Result<&Texture, RunError> {
         match self.items.get(&name.value) {
             Some(Item::Texture(texture)) => Ok(texture),
-            Some(Item::Buffer(..) | Item::Sampler(_)) | None => {
+            Some(Item::Buffer(..) | Item::Sampler(_) | Item::Array(_)) | None => {
                 let message = format!("`{}` is no image", name.value);
                 Err(cx.error(Problem::at(name.at, message)))
             }
@@ -231,7 +274,7 @@ impl World {
         match self.items.get(&name.value) {
             Some(Item::Buffer(buffer, _)) => Ok(buffer.into()),
             Some(Item::Texture(texture)) => Ok(texture.into()),
-            Some(Item::Sampler(_)) | None => {
+            Some(Item::Sampler(_) | Item::Array(_)) | None => {
                 let message = format!("`{}` is no buffer or image", name.value);
                 Err(cx.error(Problem::at(name.at, message)))
             }
@@ -241,171 +284,30 @@ impl World {
     fn bindings(&self, cx: &Context<'_>, set: &DescriptorSetDecl) -> Result<Bindings, RunError> {
         let mut bindings = Bindings::new();
         for decl in &set.resources {
-            let view = self.view(cx, decl)?;
-            let (register, space) = (decl.register, decl.space);
-            match decl.kind.class() {
-                't' => bindings.srv(register, space, view),
-                'u' => bindings.uav(register, space, view),
-                'b' => bindings.cbv(register, space, view),
-                _ => bindings.sampler(register, space, view),
-            };
+            if decl.counter {
+                let problem = Problem::at(decl.name.at, "buffer counters are not supported");
+                return Err(cx.error(problem.unsupported()));
+            }
+            let views = self.views(cx, decl)?;
+            if let Some((register, space)) = decl.register {
+                for (register, view) in (register..).zip(&views) {
+                    bindings.bind(decl.kind.class(), register, space, view.clone());
+                }
+            }
         }
         Ok(bindings)
     }
 
-    fn view(&self, cx: &Context<'_>, decl: &ResourceDecl) -> Result<View, RunError> {
-        use ResourceKind as K;
-        let at = decl.name.at;
-        let wrong = |what: &str| {
-            let message =
-                format!("`{}` is {what}; it cannot be a {:?}", decl.name.value, decl.kind);
-            Err(cx.error(Problem::at(at, message)))
+    /// The views of a resource, one for each element of its array.
+    fn views(&self, cx: &Context<'_>, decl: &ResourceDecl) -> Result<Vec<View>, RunError> {
+        let name = &decl.name.value;
+        let item = self.items.get(name);
+        let all = match item {
+            Some(Item::Array(items)) => items.as_slice(),
+            Some(item) => std::slice::from_ref(item),
+            None => &[],
         };
-        match (self.items.get(&decl.name.value), decl.kind) {
-            (Some(Item::Sampler(sampler)), K::Sampler) => Ok(View::Sampler(*sampler)),
-            (Some(Item::Texture(texture)), K::Texture2D | K::RWTexture2D) => Ok(texture.view()),
-            (Some(Item::Buffer(b, numbers)), K::StructuredBuffer | K::RWStructuredBuffer) => {
-                Ok(numbers.map_or_else(|| b.raw_view(), |n| b.structured_view(n.element)))
-            }
-            (Some(Item::Buffer(b, _)), K::ByteAddressBuffer | K::RWByteAddressBuffer) => {
-                Ok(b.raw_view())
-            }
-            (Some(Item::Buffer(b, _)), K::ConstantBuffer) => Ok(b.constant_view()),
-            (Some(Item::Buffer(b, numbers)), K::Buffer | K::RWBuffer) => {
-                let Some(n) = numbers else {
-                    return wrong("memory without a format");
-                };
-                typed(cx, at, n.format, n.channels).map(|format| b.typed_view(format))
-            }
-            (Some(Item::Buffer(..)), K::Texture2D | K::RWTexture2D) => {
-                wrong("a buffer without OutputProps")
-            }
-            (Some(Item::Buffer(..) | Item::Texture(_)), K::Sampler) => wrong("no sampler"),
-            (
-                Some(Item::Texture(_)),
-                K::StructuredBuffer
-                | K::RWStructuredBuffer
-                | K::ByteAddressBuffer
-                | K::RWByteAddressBuffer
-                | K::ConstantBuffer
-                | K::Buffer
-                | K::RWBuffer,
-            ) => wrong("an image"),
-            (
-                Some(Item::Sampler(_)),
-                K::StructuredBuffer
-                | K::RWStructuredBuffer
-                | K::ByteAddressBuffer
-                | K::RWByteAddressBuffer
-                | K::ConstantBuffer
-                | K::Buffer
-                | K::RWBuffer
-                | K::Texture2D
-                | K::RWTexture2D,
-            ) => wrong("a sampler"),
-            (None, _) => wrong("not there"),
-        }
-    }
-}
-
-fn typed(
-    cx: &Context<'_>,
-    at: Span,
-    format: DataFormat,
-    channels: u32,
-) -> Result<TexelFormat, RunError> {
-    format.texel(channels).ok_or_else(|| {
-        let message = format!("there is no texel format of {channels} x {}", format.name());
-        cx.error(Problem::at(at, message).unsupported())
-    })
-}
-
-/// A buffer; a texture if it has OutputProps.
-fn buffer(cx: &Context<'_>, device: &mut Device, decl: &BufferDecl) -> Result<Item, RunError> {
-    let (name, at) = (&decl.name.value, decl.name.at);
-    let api = |e| cx.api(at, e);
-    if let Some([width, height, depth]) = decl.image {
-        if depth != 1 {
-            let problem = Problem::at(at, "3D images are not supported").unsupported();
-            return Err(cx.error(problem));
-        }
-        let format = typed(cx, at, decl.format, decl.channels)?;
-        let texture =
-            device.create_texture(name, &TextureDesc::d2(format, width, height)).map_err(api)?;
-        upload(device, &texture, &decl.data).map_err(api)?;
-        return Ok(Item::Texture(texture));
-    }
-    if decl.data.is_empty() {
-        return Err(cx.error(Problem::at(at, "the buffer is empty")));
-    }
-    let buffer = device.create_buffer_with(name, &decl.data).map_err(api)?;
-    let numbers =
-        Numbers { format: decl.format, channels: decl.channels, element: decl.element_bytes() };
-    Ok(Item::Buffer(buffer, Some(numbers)))
-}
-
-fn sampler(cx: &Context<'_>, decl: &SamplerDecl) -> Result<SamplerDesc, RunError> {
-    use D3D12_TEXTURE_ADDRESS_MODE as M;
-    if decl.min != decl.mag {
-        let problem = Problem::at(decl.name.at, "MinFilter and MagFilter must be the same");
-        return Err(cx.error(problem.unsupported()));
-    }
-    let mode = match decl.address {
-        AddressMode::Clamp => M::CLAMP,
-        AddressMode::Repeat => M::WRAP,
-        AddressMode::Mirror => M::MIRROR,
-        AddressMode::Border => M::BORDER,
-        AddressMode::MirrorOnce => M::MIRROR_ONCE,
-    };
-    Ok(SamplerDesc {
-        filter: match decl.min {
-            Filter::Nearest => D3D12_FILTER::MIN_MAG_MIP_POINT,
-            Filter::Linear => D3D12_FILTER::MIN_MAG_MIP_LINEAR,
-        },
-        address: [mode; 3],
-        ..SamplerDesc::default()
-    })
-}
-
-/// Bytes of one row without padding.
-pub(super) fn row_bytes(texture: &Texture) -> usize {
-    texture.extent()[0] as usize * texture.format().bytes() as usize
-}
-
-/// Writes tight rows into a texture.
-fn upload(
-    device: &mut Device,
-    texture: &Texture,
-    bytes: &[u8],
-) -> Result<(), wavefence_d3d::Error> {
-    let row = row_bytes(texture);
-    if row as u64 == texture.row_pitch() {
-        return device.write(texture.address(), bytes);
-    }
-    for (y, line) in bytes.chunks_exact(row.max(1)).enumerate() {
-        device.write(texture.address().offset(y as u64 * texture.row_pitch()), line)?;
-    }
-    Ok(())
-}
-
-/// The tight rows of a texture, or the bytes of a buffer.
-pub(super) fn contents(device: &Device, item: &Item) -> Result<Vec<u8>, wavefence_d3d::Error> {
-    match item {
-        Item::Buffer(buffer, _) => device.read(buffer.address(), buffer.bytes()),
-        Item::Texture(texture) => {
-            let (row, rows) = (row_bytes(texture), texture.extent()[1] as usize);
-            let mut all = device.read(texture.address(), texture.range().len)?;
-            let pitch = texture.row_pitch() as usize;
-            // Rows move together, in place; what lies behind the last one goes.
-            if pitch != row {
-                for y in 1..rows {
-                    all.copy_within(y * pitch..y * pitch + row, y * row);
-                }
-            }
-            all.truncate(rows * row);
-            Ok(all)
-        }
-        Item::Sampler(_) => Ok(Vec::new()),
+        all.iter().map(|item| view::of(cx, decl, item)).collect()
     }
 }
 
@@ -415,7 +317,7 @@ pub(super) fn place(world: &World, address: GpuAddress) -> Option<String> {
         let range = match item {
             Item::Buffer(buffer, _) => buffer.range(),
             Item::Texture(texture) => texture.range(),
-            Item::Sampler(_) => return None,
+            Item::Sampler(_) | Item::Array(_) => return None,
         };
         range.contains(address, 1).then(|| format!("{name}+{:#x}", address.0 - range.start.0))
     })

@@ -17,8 +17,8 @@ use wavefence_shader::{ShaderError, ShaderErrorKind};
 pub(super) fn load(cx: &Context<'_>, device: &mut Device) -> Result<Vec<Pipeline>, RunError> {
     let mut pipelines = Vec::new();
     let mut problems = Vec::new();
-    for decl in &cx.scenario.shaders {
-        match one(cx, device, decl) {
+    for (index, decl) in cx.scenario.shaders.iter().enumerate() {
+        match one(cx, device, decl, index) {
             Ok(pipeline) => pipelines.push(pipeline),
             Err(RunError::Problems(more)) => problems.extend(more),
             Err(limit @ RunError::Limit(_)) => return Err(limit),
@@ -27,13 +27,47 @@ pub(super) fn load(cx: &Context<'_>, device: &mut Device) -> Result<Vec<Pipeline
     if problems.is_empty() { Ok(pipelines) } else { Err(RunError::Problems(problems)) }
 }
 
-fn one(cx: &Context<'_>, device: &mut Device, decl: &ShaderDecl) -> Result<Pipeline, RunError> {
+fn one(
+    cx: &Context<'_>,
+    device: &mut Device,
+    decl: &ShaderDecl,
+    index: usize,
+) -> Result<Pipeline, RunError> {
+    let spec_constants = decl.spec_constants.iter().map(|c| (c.id, c.bits)).collect();
+    let lower = LowerOptions {
+        entry: Some(decl.entry.clone()),
+        spec_constants,
+        push_constants: Some(super::resources::PUSH_CONSTANTS),
+        ..LowerOptions::default()
+    };
+    let kernel = match &decl.text {
+        ShaderText::Given => given(cx, decl, index, &lower)?,
+        ShaderText::Inline(_) | ShaderText::File(_) => compiled(cx, decl, &lower)?,
+    };
+    device.create_pipeline(&decl.name.value, Arc::new(kernel)).map_err(|e| cx.api(decl.name.at, e))
+}
+
+/// A shader that was compiled before the run.
+fn given(
+    cx: &Context<'_>,
+    decl: &ShaderDecl,
+    index: usize,
+    lower: &LowerOptions,
+) -> Result<Kernel, RunError> {
+    let Some(compiled) = cx.options.shaders.get(index) else {
+        return Err(cx.error(Problem::at(decl.at, "no compiled shader is given for it")));
+    };
+    shader::lower_compiled(compiled, shader::Language::Hlsl, lower).map_err(|e| told(cx, decl, &e))
+}
+
+fn compiled(cx: &Context<'_>, decl: &ShaderDecl, lower: &LowerOptions) -> Result<Kernel, RunError> {
     let source = source(cx, decl)?;
     let mut options = CompileOptions {
         entry: Some(decl.entry.clone()),
         args: decl.args.clone(),
         dxc: cx.options.dxc.clone(),
         helper: cx.options.helper.clone(),
+        wave32: cx.options.wave32,
         ..CompileOptions::default()
     };
     for (name, value) in &decl.defines {
@@ -42,11 +76,10 @@ fn one(cx: &Context<'_>, device: &mut Device, decl: &ShaderDecl) -> Result<Pipel
     if let Some(target) = &decl.target {
         options.target.clone_from(target);
     }
-    let lower = LowerOptions { entry: Some(decl.entry.clone()), ..LowerOptions::default() };
     let mut kernel =
-        shader::load_kernel(&source, &options, &lower).map_err(|e| told(cx, decl, &e))?;
+        shader::load_kernel(&source, &options, lower).map_err(|e| told(cx, decl, &e))?;
     lines_of_scenario(cx, decl, &mut kernel);
-    device.create_pipeline(&decl.name.value, Arc::new(kernel)).map_err(|e| cx.api(decl.name.at, e))
+    Ok(kernel)
 }
 
 /// The name that an inline shader's diagnostics carry.
@@ -69,6 +102,7 @@ fn source(cx: &Context<'_>, decl: &ShaderDecl) -> Result<shader::Source, RunErro
             source.dir = Some(folder.unwrap_or_else(here));
             Ok(source)
         }
+        ShaderText::Given => Err(cx.error(Problem::at(decl.at, "a given shader has no text"))),
         ShaderText::File(path) => {
             let file = cx.folder.join(&path.value);
             let binary = decl.language == Language::SpirV
