@@ -18,20 +18,61 @@ pub fn int(text: &str) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// A 32-bit float: decimal, `nan`, `inf` (with sign and YAML's dot), or an
-/// integer in hexadecimal, which stands for its value.
+/// A 32-bit float: decimal, `nan`, `inf` (with sign and YAML's dot), a hexadecimal
+/// float as C writes it (`0x1.8p-3`), or an integer in hexadecimal, which stands for
+/// its value.
 pub fn float32(text: &str) -> Option<f32> {
-    float(text, |t| t.parse().ok(), |v| v as f32)
+    // A hexadecimal float of a double is exact, so it is rounded once.
+    float(text, |t| t.parse().ok(), |v| v as f32, |v| v as f32)
 }
 
 /// A 64-bit float, spelt as for [`float32`].
 pub fn float64(text: &str) -> Option<f64> {
-    float(text, |t| t.parse().ok(), |v| v as f64)
+    float(text, |t| t.parse().ok(), |v| v as f64, |v| v)
 }
 
-fn float<T>(text: &str, parse: impl Fn(&str) -> Option<T>, whole: impl Fn(i128) -> T) -> Option<T> {
+/// `0x1.8p-3`: its value if a double holds all its digits; only the exponent may
+/// be too small, which rounds.
+fn hex_float(text: &str) -> Option<f64> {
+    let (negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let rest = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X"))?;
+    let (digits, exponent) = match rest.split_once(['p', 'P']) {
+        Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
+        None => (rest, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all: String = [whole, fraction].concat();
+    if all.is_empty() || all.len() > 30 || !all.chars().all(|c| c.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut mantissa = u128::from_str_radix(&all, 16).ok()?;
+    let mut exponent = exponent.checked_sub(4 * fraction.len() as i32)?;
+    if mantissa != 0 {
+        let zeros = mantissa.trailing_zeros();
+        mantissa >>= zeros;
+        exponent = exponent.checked_add(zeros as i32)?;
+    }
+    if mantissa >> 53 != 0 {
+        return None;
+    }
+    // Two steps, as the power alone may be out of range; the first one is exact.
+    let first = exponent.clamp(-900, 900);
+    let second = (exponent - first).clamp(-1000, 1000);
+    let value = mantissa as f64 * 2f64.powi(first) * 2f64.powi(second);
+    Some(if negative { -value } else { value })
+}
+
+fn float<T>(
+    text: &str,
+    parse: impl Fn(&str) -> Option<T>,
+    whole: impl Fn(i128) -> T,
+    hex: impl Fn(f64) -> T,
+) -> Option<T> {
     if text.contains(['x', 'X']) {
-        return int(text).map(whole);
+        return int(text).map(whole).or_else(|| hex_float(text).map(hex));
     }
     // YAML writes `.nan`, `-.inf`; Rust and C write them without the dot.
     let lower = text.to_ascii_lowercase();
@@ -99,9 +140,21 @@ mod tests {
         assert!(float32("nan").unwrap().is_nan());
         assert_eq!(float32("1e-3"), Some(1e-3));
         assert_eq!(float64("0x10"), Some(16.0));
-        for bad in ["", "infinity war", "1.2.3", "e", "0x1p3"] {
+        for bad in ["", "infinity war", "1.2.3", "e", "0x", "0x.p1", "0x1p", "0x1.gp0"] {
             assert_eq!(float32(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn hexadecimal_floats() {
+        assert_eq!(float32("0x1p3"), Some(8.0));
+        assert_eq!(float32("-0x1.8p-1"), Some(-0.75));
+        assert_eq!(float32("0x1p-149"), Some(f32::from_bits(1)));
+        assert_eq!(float32("0x1.fffffep127"), Some(f32::MAX));
+        assert_eq!(float64("0x0.fffffffffffffp-1022"), Some(f64::from_bits((1 << 52) - 1)));
+        assert_eq!(float64("0x1p-1074"), Some(f64::from_bits(1)));
+        assert_eq!(float64("0x1p1024"), Some(f64::INFINITY));
+        assert_eq!(float64("0x1.00000000000001p0"), None);
     }
 
     #[test]

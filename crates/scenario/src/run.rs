@@ -166,6 +166,7 @@ pub fn run_to_contents(
     };
     let mut world = resources::World::build(&cx, &mut device)?;
     world.pipelines = shaders::load(&cx, &mut device)?;
+    world.bind(&cx, &mut device)?;
     let lists = record::lists(&cx, &mut device, &world)?;
     record::tell(&cx, &lists, &mut report);
     if lists.iter().any(|l| !l.errors.is_empty()) {
@@ -240,6 +241,7 @@ pub fn record(
     let mut device = Device::builder().profile(profile(scenario, options)).build()?;
     let mut world = resources::World::build(&cx, &mut device)?;
     world.pipelines = shaders::load(&cx, &mut device)?;
+    world.bind(&cx, &mut device)?;
     let lists = record::lists(&cx, &mut device, &world)?;
     let mut report = Report::default();
     record::tell(&cx, &lists, &mut report);

@@ -5,7 +5,7 @@ mod offloader;
 
 use super::features::FEATURES;
 use super::lit::{self, Script};
-use super::shell::{self, Command};
+use super::shell;
 use super::split;
 use super::{Failed, Options, Outcome, Skipped, Verdict};
 use crate::filecheck;

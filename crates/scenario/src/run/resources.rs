@@ -1,13 +1,13 @@
 //! Allocations, buffers, textures, samplers, fences and queues of a scenario.
 
-use super::view::{self, upload};
+use super::view::{self, Seen, upload};
 use super::{Context, RunError, image};
 use crate::expr::Expr;
 use crate::format::binding::{DescriptorSetDecl, ResourceDecl};
 use crate::format::buffer::DataFormat;
 use crate::format::image::ImageSize;
 use crate::format::submit::{MemoryDecl, MemoryKind, QueueType};
-use crate::problem::{Problem, Span};
+use crate::problem::Problem;
 use crate::reader::At;
 use std::collections::BTreeMap;
 use wavefence_base::GpuAddress;
@@ -16,9 +16,8 @@ use wavefence_d3d::{
     AllocationDesc, Bindings, Buffer, Device, Fence, GpuAccess, MemoryType, Pipeline, Queue,
     QueueKind, Resource, SamplerDesc, Texture, TextureDesc, View,
 };
-
-/// Register and space that push constants are bound to.
-pub(super) const PUSH_CONSTANTS: (u32, u32) = (0, 5747);
+use wavefence_shader::ir::{self, SampledType};
+use wavefence_shader::lower::PUSH_CONSTANTS;
 
 /// A named resource.
 pub(super) enum Item {
@@ -100,10 +99,15 @@ impl World {
                 device.open_queue(kind, &decl.name.value).map_err(|e| cx.api(decl.name.at, e))?;
             world.queues.insert(decl.name.value.clone(), queue);
         }
-        for set in &cx.scenario.sets {
-            world.counters(cx, device, set)?;
-            let bindings = world.bindings(cx, set)?;
-            world.sets.push(bindings);
+        Ok(world)
+    }
+
+    /// Makes the bindings, once the pipelines are there.
+    pub(super) fn bind(&mut self, cx: &Context<'_>, device: &mut Device) -> Result<(), RunError> {
+        for (number, set) in (0..).zip(&cx.scenario.sets) {
+            self.counters(cx, device, set)?;
+            let bindings = self.bindings(cx, set, number)?;
+            self.sets.push(bindings);
         }
         if let Some(push) = &cx.scenario.push_constants {
             let buffer = device
@@ -111,9 +115,37 @@ impl World {
                 .map_err(|e| cx.api(push.at, e))?;
             let mut bindings = Bindings::new();
             bindings.cbv(PUSH_CONSTANTS.0, PUSH_CONSTANTS.1, buffer.constant_view());
-            world.sets.push(bindings);
+            self.sets.push(bindings);
         }
-        Ok(world)
+        Ok(())
+    }
+
+    /// What a plain pipeline's shaders see in a typed resource. The suite's formats
+    /// say how numbers are written; whether they are signed is the shader's matter.
+    /// Lists are strict, as the API is.
+    fn sampled(&self, cx: &Context<'_>, decl: &ResourceDecl, set: u32) -> Option<SampledType> {
+        if !cx.scenario.lists.is_empty() {
+            return None;
+        }
+        let kernels = self.pipelines.iter().map(|p| p.kernel());
+        let found = kernels.flat_map(|k| &k.resources).find(|r| {
+            let by_register = decl.register.is_some_and(|(register, space)| {
+                let end = r.register.saturating_add(r.count);
+                r.space == space && (r.register..end).contains(&register)
+            });
+            let by_binding = decl.vulkan.is_some_and(|b| r.vk_binding == Some((b, set)));
+            r.class == decl.kind.class() && (by_register || by_binding)
+        })?;
+        match found.kind {
+            ir::ResourceKind::TypedBuffer { sampled, .. }
+            | ir::ResourceKind::Image { sampled, .. } => Some(sampled),
+            ir::ResourceKind::ConstantBuffer
+            | ir::ResourceKind::StructuredBuffer { .. }
+            | ir::ResourceKind::ByteAddressBuffer
+            | ir::ResourceKind::Counter
+            | ir::ResourceKind::Sampler
+            | ir::ResourceKind::Extension(_) => None,
+        }
     }
 
     /// Makes the counters that a set's resources have.
@@ -281,17 +313,22 @@ impl World {
         }
     }
 
-    fn bindings(&self, cx: &Context<'_>, set: &DescriptorSetDecl) -> Result<Bindings, RunError> {
+    fn bindings(
+        &self,
+        cx: &Context<'_>,
+        set: &DescriptorSetDecl,
+        number: u32,
+    ) -> Result<Bindings, RunError> {
         let mut bindings = Bindings::new();
         for decl in &set.resources {
-            if decl.counter {
-                let problem = Problem::at(decl.name.at, "buffer counters are not supported");
-                return Err(cx.error(problem.unsupported()));
-            }
-            let views = self.views(cx, decl)?;
-            if let Some((register, space)) = decl.register {
-                for (register, view) in (register..).zip(&views) {
-                    bindings.bind(decl.kind.class(), register, space, view.clone());
+            let sampled = self.sampled(cx, decl, number);
+            for (element, view) in (0..).zip(self.views(cx, decl, sampled)?) {
+                if let Some(binding) = decl.vulkan {
+                    bindings.vulkan(binding, number, element, view.clone());
+                }
+                if let Some((register, space)) = decl.register {
+                    let register = register.saturating_add(element);
+                    bindings.bind(decl.kind.class(), register, space, view);
                 }
             }
         }
@@ -299,15 +336,22 @@ impl World {
     }
 
     /// The views of a resource, one for each element of its array.
-    fn views(&self, cx: &Context<'_>, decl: &ResourceDecl) -> Result<Vec<View>, RunError> {
+    fn views(
+        &self,
+        cx: &Context<'_>,
+        decl: &ResourceDecl,
+        sampled: Option<SampledType>,
+    ) -> Result<Vec<View>, RunError> {
         let name = &decl.name.value;
-        let item = self.items.get(name);
-        let all = match item {
+        let all = match self.items.get(name) {
             Some(Item::Array(items)) => items.as_slice(),
             Some(item) => std::slice::from_ref(item),
             None => &[],
         };
-        all.iter().map(|item| view::of(cx, decl, item)).collect()
+        let counters = self.counters.get(name).filter(|_| decl.counter);
+        let counter = |i: usize| counters.and_then(|all| all.get(i));
+        let seen = |i| Seen { counter: counter(i), sampled };
+        all.iter().enumerate().map(|(i, item)| view::of(cx, decl, item, &seen(i))).collect()
     }
 }
 

@@ -34,12 +34,8 @@ fn one(
     index: usize,
 ) -> Result<Pipeline, RunError> {
     let spec_constants = decl.spec_constants.iter().map(|c| (c.id, c.bits)).collect();
-    let lower = LowerOptions {
-        entry: Some(decl.entry.clone()),
-        spec_constants,
-        push_constants: Some(super::resources::PUSH_CONSTANTS),
-        ..LowerOptions::default()
-    };
+    let lower =
+        LowerOptions { entry: Some(decl.entry.clone()), spec_constants, ..LowerOptions::default() };
     let kernel = match &decl.text {
         ShaderText::Given => given(cx, decl, index, &lower)?,
         ShaderText::Inline(_) | ShaderText::File(_) => compiled(cx, decl, &lower)?,

@@ -10,10 +10,53 @@ use crate::format::buffer::{BufferDecl, DataFormat};
 use crate::problem::{Problem, Span};
 use wavefence_base::TexelFormat;
 use wavefence_d3d::enums::{D3D12_COMPARISON_FUNC, D3D12_FILTER, D3D12_TEXTURE_ADDRESS_MODE};
-use wavefence_d3d::{Device, SamplerDesc, Texture, TextureDesc, View};
+use wavefence_shader::ir::SampledType;
+use wavefence_d3d::{Buffer, Device, SamplerDesc, Texture, TextureDesc, View};
+
+/// What a view takes beside its item.
+pub(super) struct Seen<'a> {
+    /// The counter.
+    pub counter: Option<&'a Buffer>,
+    /// What the shader's components are, where that decides.
+    pub sampled: Option<SampledType>,
+}
+
+impl Seen<'_> {
+    /// The format of numbers that the shader sees.
+    fn format(&self, format: DataFormat) -> DataFormat {
+        use DataFormat as F;
+        match (format, self.sampled) {
+            (F::Int16, Some(SampledType::Uint)) => F::UInt16,
+            (F::Int32, Some(SampledType::Uint)) => F::UInt32,
+            (F::Int64, Some(SampledType::Uint)) => F::UInt64,
+            (F::UInt16 | F::Hex16, Some(SampledType::Sint)) => F::Int16,
+            (F::UInt32 | F::Hex32 | F::Bool, Some(SampledType::Sint)) => F::Int32,
+            (F::UInt64 | F::Hex64, Some(SampledType::Sint)) => F::Int64,
+            (F::Hex16, Some(SampledType::Float)) => F::Float16,
+            (F::Hex32, Some(SampledType::Float)) => F::Float32,
+            _ => format,
+        }
+    }
+
+    /// The texel format that the shader sees, of an image's own.
+    fn texel(&self, own: TexelFormat) -> TexelFormat {
+        let wanted = match self.sampled {
+            Some(SampledType::Uint) => ("SINT", "UINT"),
+            Some(SampledType::Sint) => ("UINT", "SINT"),
+            Some(SampledType::Float) | None => return own,
+        };
+        let name = own.name().replace(wanted.0, wanted.1);
+        TexelFormat::parse(&name).unwrap_or(own)
+    }
+}
 
 /// A view of an item as a declaration asks for it.
-pub(super) fn of(cx: &Context<'_>, decl: &ResourceDecl, item: &Item) -> Result<View, RunError> {
+pub(super) fn of(
+    cx: &Context<'_>,
+    decl: &ResourceDecl,
+    item: &Item,
+    seen: &Seen<'_>,
+) -> Result<View, RunError> {
     use ResourceKind as K;
     let at = decl.name.at;
     let wrong = |what: &str| {
@@ -24,9 +67,17 @@ pub(super) fn of(cx: &Context<'_>, decl: &ResourceDecl, item: &Item) -> Result<V
     match (item, decl.kind) {
         (Item::Sampler(sampler), K::Sampler) => Ok(View::Sampler(*sampler)),
         (Item::Texture(texture), K::Texture(shape) | K::RWTexture(shape)) => {
-            Ok(texture_view(texture, shape))
+            let view = match seen.texel(texture.format()) {
+                same if same == texture.format() => texture.view(),
+                other => texture.view_as(other).map_err(|l| cx.limit(at, &l))?,
+            };
+            Ok(shaped(view, shape))
         }
         (Item::Buffer(b, numbers), K::StructuredBuffer | K::RWStructuredBuffer) => {
+            if let Some(counter) = seen.counter {
+                let stride = numbers.map_or(0, |n| n.element);
+                return b.counted_view(stride, counter, 0).map_err(|e| cx.api(at, e));
+            }
             Ok(numbers.map_or_else(|| b.raw_view(), |n| b.structured_view(n.element)))
         }
         (Item::Buffer(b, _), K::ByteAddressBuffer | K::RWByteAddressBuffer) => Ok(b.raw_view()),
@@ -35,7 +86,7 @@ pub(super) fn of(cx: &Context<'_>, decl: &ResourceDecl, item: &Item) -> Result<V
             let Some(n) = numbers else {
                 return wrong("memory without a format");
             };
-            typed(cx, at, n.format, n.channels).map(|format| b.typed_view(format))
+            typed(cx, at, seen.format(n.format), n.channels).map(|format| b.typed_view(format))
         }
         (Item::Buffer(..), K::Texture(_) | K::RWTexture(_)) => {
             wrong("a buffer without OutputProps")
@@ -69,8 +120,8 @@ pub(super) fn of(cx: &Context<'_>, decl: &ResourceDecl, item: &Item) -> Result<V
 
 /// All levels and layers, seen in a shape. What does not fit is told by the call
 /// that binds it.
-fn texture_view(texture: &Texture, shape: Shape) -> View {
-    match texture.view() {
+fn shaped(view: View, shape: Shape) -> View {
+    match view {
         View::Texture(view) => View::Texture(view.dimension(shape.dim)),
         other @ (View::Null
         | View::Raw(_)
