@@ -72,9 +72,9 @@ fn each_verdict_and_its_reason() {
 fn shaders_run_and_are_judged() {
     let output = offload(&folder(), &["dxc"]);
     let wrong = said(&output, "FAIL", "dxc/wrong.test");
-    assert!(wrong.contains("RUN line 28: TooFar"), "{wrong}");
+    assert!(wrong.contains("RUN line 27: TooFar"), "{wrong}");
     let expected = said(&output, "SKIP", "dxc/expected-failure.test");
-    assert!(expected.starts_with("expected failure: XFAIL: DXC && Vulkan (line 15)"), "{expected}");
+    assert!(expected.starts_with("expected failure: XFAIL: DXC && Vulkan (line 16)"), "{expected}");
     let passes = said(&output, "PASS", "dxc/unexpected-pass.test");
     assert!(passes.contains("passes in spite of XFAIL"), "{passes}");
     let refused = said(&output, "SKIP", "dxc/refused-by-dxc.test");

@@ -39,7 +39,7 @@ fn a_pipeline_of_the_suite_is_a_scenario() {
     let s = parse(&Source::new("p", PIPELINE)).unwrap();
     assert_eq!(s.buffers[1].data, [1, 0, 0, 0]);
     assert_eq!(s.shaders[0].name.value, "main");
-    assert_eq!(s.sets[0].resources[0].register, 0);
+    assert_eq!(s.sets[0].resources[0].register, Some((0, 0)));
 }
 
 #[test]

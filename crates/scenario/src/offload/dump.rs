@@ -399,14 +399,56 @@ mod tests {
         };
         let contents =
             [held("Out", &[255, 255, 255, 255, 7, 0, 0, 0]), held("Two", &[0, 0x3E, 1, 0])];
-        insta::assert_snapshot!(pipeline(&scenario, &contents), @"");
+        insta::assert_snapshot!(pipeline(&scenario, &contents), @r"
+        ---
+        Shaders:
+          - Stage:           Compute
+            Entry:           main
+        Buffers:
+          - Name:            Out
+            Format:          Int32
+            Stride:          4
+            Data:            [ -1, 7 ]
+            OutputProps:
+              Height:          0
+              Width:           0
+              Depth:           0
+          - Name:            Two
+            Format:          Hex16
+            ArraySize:       2
+            Data:
+              - [ 0x3E00 ]
+              - [ 0x1 ]
+            OutputProps:
+              Height:          0
+              Width:           0
+              Depth:           0
+        Results:
+          - Result:          R
+            Rule:            BufferExact
+            Actual:          Out
+            Expected:        Out
+        DescriptorSets:
+          - Resources:
+              - Name:            Out
+                Kind:            RWStructuredBuffer
+                DirectXBinding:
+                  Register:        0
+                  Space:           0
+        ...
+        ");
         assert_eq!(failures(&scenario, &contents), "");
     }
 
     #[test]
     fn long_lists_are_broken() {
         let mut w = Writer::default();
-        w.list_of(4, "Data", (0..30).map(|i| i.to_string()));
-        insta::assert_snapshot!(w.out, @"");
+        w.list_of(0, "Data", (0..30).map(|i| i.to_string()));
+        let lines: Vec<&str> = w.out.lines().map(str::trim_end).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        Data:            [ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+                           16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
+                           29 ]
+        ");
     }
 }

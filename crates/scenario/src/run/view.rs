@@ -10,8 +10,8 @@ use crate::format::buffer::{BufferDecl, DataFormat};
 use crate::problem::{Problem, Span};
 use wavefence_base::TexelFormat;
 use wavefence_d3d::enums::{D3D12_COMPARISON_FUNC, D3D12_FILTER, D3D12_TEXTURE_ADDRESS_MODE};
-use wavefence_shader::ir::SampledType;
 use wavefence_d3d::{Buffer, Device, SamplerDesc, Texture, TextureDesc, View};
+use wavefence_shader::ir::SampledType;
 
 /// What a view takes beside its item.
 pub(super) struct Seen<'a> {
