@@ -32,11 +32,26 @@ impl Device {
         source: &Source,
         options: &CompileOptions,
     ) -> Result<Pipeline, PipelineError> {
+        self.create_pipeline_with(name, source, options, &LowerOptions::default())
+    }
+
+    /// As [`create_pipeline_from_source`](Self::create_pipeline_from_source), with
+    /// what a source leaves open, such as values of specialization constants.
+    ///
+    /// # Errors
+    /// What is wrong with the source, or a limit.
+    pub fn create_pipeline_with(
+        &mut self,
+        name: &str,
+        source: &Source,
+        options: &CompileOptions,
+        lower: &LowerOptions,
+    ) -> Result<Pipeline, PipelineError> {
         let mut options = options.clone();
         if options.dxc.is_none() {
             options.dxc = self.dxc_path().map(Into::into);
         }
-        let loaded = source::load(source, &options, &LowerOptions::default())?;
+        let loaded = source::load(source, &options, lower)?;
         Ok(self.create_pipeline_from_loaded(name, loaded)?)
     }
 

@@ -268,3 +268,13 @@ fn specialization_constants_take_values_by_their_number() {
     let error = load_kernel(&source, &options(), &lower).unwrap_err();
     insta::assert_snapshot!(error, @"bad option: the module has no specialization constant 9; it has: 3, 4");
 }
+
+#[test]
+fn abs_of_unsigned_numbers_is_the_number() {
+    let k = kernel(
+        "RWStructuredBuffer<uint> O : register(u0); RWStructuredBuffer<int> I : register(u1);
+         [numthreads(1, 1, 1)] void main() { O[0] = abs(O[1]); I[0] = abs(I[1]); }",
+    );
+    let text = k.to_string();
+    assert_eq!(text.matches("iabs").count(), 1, "{text}");
+}

@@ -96,6 +96,14 @@ impl Lower<'_, '_> {
         let number = ins.arg(1)?;
         let op = G::from_u32(number)
             .ok_or_else(|| ShaderError::invalid(format!("GLSL.std.450 function {number}")))?;
+        if op == G::SAbs && self.m.from_dxc {
+            // DXC writes this for `abs` of unsigned numbers too, which stay as they are.
+            let (elem, _) = self.m.components(ins.ty)?;
+            if !self.m.signed.contains(&elem) {
+                let regs = self.operand_regs(ins, 0)?;
+                return self.bind_regs(ins, regs);
+            }
+        }
         self.function(ins, op).map_err(|mut e| {
             if e.word.is_none() {
                 e.what = format!("{} in GLSL.std.450 {op:?}", e.what);
