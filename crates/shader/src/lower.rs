@@ -13,6 +13,7 @@ mod builder;
 mod constants;
 mod control;
 mod debug;
+mod dominance;
 mod fold;
 mod glsl;
 mod handle;
@@ -137,7 +138,8 @@ pub fn kernel(words: &[u32], options: &LowerOptions) -> Result<Kernel, ShaderErr
     let kernel = Kernel { uses: kernel.find_uses(), ..kernel };
     match kernel.check() {
         Ok(()) => Ok(kernel),
-        Err(e) => Err(ShaderError::new(ShaderErrorKind::Internal, e.0)),
+        Err(e) => Err(dominance::violation(&module)
+            .unwrap_or_else(|| ShaderError::new(ShaderErrorKind::Internal, e.0))),
     }
 }
 

@@ -276,3 +276,59 @@ fn modules_against_the_rules_are_refused() {
     unsupported: this end of a block in a compute shader (OpKill at word 114)
     ");
 }
+
+#[test]
+fn a_value_that_not_every_path_computes_is_the_modules_fault() {
+    let text = refused(
+        "",
+        "%n = OpLoad %uint %lane
+         %odd = OpULessThan %bool %n %c3
+         OpSelectionMerge %done None
+         OpBranchConditional %odd %yes %done
+         %yes = OpLabel
+         %v = OpIMul %uint %n %c7
+         OpBranch %done
+         %done = OpLabel
+         %p = OpAccessChain %pword %Out %c0 %n
+         OpStore %p %v
+         OpReturn",
+    );
+    insta::assert_snapshot!(text, @"");
+}
+
+#[test]
+fn pointers_go_round_a_loop_and_are_selected() {
+    // Writes 7 to the lane's own element and to those before it, from the last; then
+    // 1 or 2 to element 0 or 1, as the lane's number is below 3.
+    let kernel = module(
+        "",
+        "%n = OpLoad %uint %lane
+         %first = OpAccessChain %pword %Out %c0 %n
+         OpBranch %head
+         %head = OpLabel
+         %i = OpPhi %uint %n %entry %j %next
+         %p = OpPhi %pword %first %entry %q %next
+         OpLoopMerge %done %next None
+         OpBranch %body
+         %body = OpLabel
+         OpStore %p %c7
+         %more = OpUGreaterThan %bool %i %c2
+         OpBranchConditional %more %next %done
+         %next = OpLabel
+         %j = OpISub %uint %i %c1
+         %q = OpAccessChain %pword %Out %c0 %j
+         OpBranch %head
+         %done = OpLabel
+         %low = OpULessThan %bool %n %c3
+         %a = OpAccessChain %pword %Out %c0 %c0
+         %b = OpAccessChain %pword %Out %c0 %c1
+         %s = OpSelect %pword %low %a %b
+         %t = OpSelect %uint %low %c1 %c2
+         OpStore %s %t
+         OpReturn",
+    )
+    .unwrap();
+    let mut want = vec![7; 16];
+    want[..2].copy_from_slice(&[1, 2]);
+    assert_eq!(run(&kernel), want);
+}
