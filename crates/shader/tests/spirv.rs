@@ -286,14 +286,15 @@ fn a_value_that_not_every_path_computes_is_the_modules_fault() {
          OpSelectionMerge %done None
          OpBranchConditional %odd %yes %done
          %yes = OpLabel
-         %v = OpIMul %uint %n %c7
+         %from = OpAccessChain %pword %Out %c0 %c3
+         %v = OpAtomicIAdd %uint %from %c1 %c0 %c7
          OpBranch %done
          %done = OpLabel
          %p = OpAccessChain %pword %Out %c0 %n
          OpStore %p %v
          OpReturn",
     );
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @"invalid SPIR-V: a value is used where not every path has computed it (OpStore at word 155)");
 }
 
 #[test]
