@@ -14,7 +14,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wavefence_base::{Finding, GpuAddress, GpuRange, Limit, Observer, Profile, ProfileName, Rule};
+use wavefence_base::{
+    Finding, GpuAddress, GpuRange, Limit, Observer, Profile, ProfileName, Rule, Topology,
+};
+use wavefence_check::Checker;
 pub use wavefence_gpu::{Limits, RunMode};
 pub use wavefence_memory::AllocationDesc;
 use wavefence_shader::ir::Kernel;
@@ -36,6 +39,7 @@ pub struct DeviceBuilder {
     observers: Vec<Box<dyn Observer>>,
     stop_on_fault: bool,
     seed: u64,
+    check: bool,
     dxc: Option<PathBuf>,
 }
 
@@ -50,6 +54,7 @@ impl Default for DeviceBuilder {
             observers: Vec::new(),
             stop_on_fault: false,
             seed: 0,
+            check: false,
             dxc: None,
         }
     }
@@ -104,6 +109,13 @@ impl DeviceBuilder {
         self
     }
 
+    /// Judges the run by the hazard rules: stale reads, missing write-backs, races,
+    /// needless flushes. What is found stands in the report. A model run only.
+    pub fn check(mut self, check: bool) -> Self {
+        self.check = check;
+        self
+    }
+
     /// Where Microsoft's DXC is, for HLSL.
     pub fn dxc(mut self, path: impl Into<PathBuf>) -> Self {
         self.dxc = Some(path.into());
@@ -114,7 +126,18 @@ impl DeviceBuilder {
     ///
     /// # Errors
     /// What this host or version cannot do.
-    pub fn build(self) -> Result<Device, Limit> {
+    pub fn build(mut self) -> Result<Device, Limit> {
+        let checker = match (self.check, self.mode) {
+            (false, _) => None,
+            (true, RunMode::Model) => Some(Checker::new(Topology::of(&self.profile))),
+            (true, RunMode::Fast { .. }) => {
+                let message = "a fast run has no caches and no order to judge: check a model run";
+                return Err(Limit::unsupported(message));
+            }
+        };
+        if let Some(checker) = &checker {
+            self.observers.push(Box::new(checker.clone()));
+        }
         let profile = Arc::new(self.profile.clone());
         let desc = wavefence_gpu::DeviceDesc {
             profile: self.profile,
@@ -137,6 +160,8 @@ impl DeviceBuilder {
             next_list: 0,
             pool: None,
             advice: Vec::new(),
+            checker,
+            names: Vec::new(),
         })
     }
 }
@@ -155,8 +180,8 @@ pub struct Device {
     pub(crate) hardware: Hardware,
     dxc: Option<PathBuf>,
     pub(crate) queues: Vec<Queue>,
-    /// Pipeline names by kernel number.
-    pub(crate) pipelines: BTreeMap<u32, Arc<str>>,
+    /// Pipelines by kernel number.
+    pub(crate) pipelines: BTreeMap<u32, Pipeline>,
     /// Command buffers by first address.
     pub(crate) placed: BTreeMap<u64, Placed>,
     /// Where a list lies for a queue: it has scratch words, which two queues that
@@ -165,6 +190,9 @@ pub struct Device {
     next_list: u64,
     pool: Option<Pool>,
     pub(crate) advice: Vec<Finding>,
+    pub(crate) checker: Option<Checker>,
+    /// Names that callers gave to parts of allocations.
+    pub(crate) names: Vec<(GpuRange, String)>,
 }
 
 impl std::fmt::Debug for Device {
@@ -242,6 +270,13 @@ impl Device {
         Ok(buffer)
     }
 
+    /// Names memory for reports, as `SetName` does. Allocations, and buffers and
+    /// textures that the device makes, have their names already; this is for
+    /// resources placed in an allocation.
+    pub fn set_name(&mut self, range: GpuRange, name: &str) {
+        self.names.push((range, name.to_owned()));
+    }
+
     /// A texture in memory of its own.
     ///
     /// # Errors
@@ -307,9 +342,10 @@ impl Device {
     pub fn create_pipeline(&mut self, name: &str, kernel: Arc<Kernel>) -> Result<Pipeline, Error> {
         let loaded = self.hardware.load_kernel(kernel.clone())?;
         let name: Arc<str> = name.into();
-        self.pipelines.insert(loaded.id.0, name.clone());
         let (id, code, device) = (loaded.id, loaded.code, self.tag);
-        Ok(Pipeline { name, kernel, id, code, device, warnings: Arc::new([]) })
+        let pipeline = Pipeline { name, kernel, id, code, device, warnings: Arc::new([]) };
+        self.pipelines.insert(id.0, pipeline.clone());
+        Ok(pipeline)
     }
 
     /// An empty list.

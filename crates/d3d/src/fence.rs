@@ -57,14 +57,16 @@ impl Device {
         self.mine(fence.device, call, fence.name())?;
         let kind = queue.list_kind();
         let mut encoder = Encoder::new(&self.profile, kind.ring());
+        let mut top = None;
         if kind == ListKind::Dma {
             encoder.bottom_write(fence.address, Stamp::Value64(value), Caches::default(), true);
         } else {
             // With confirmation: a fence orders memory.
-            encoder.sync_and_signal(&flush_sync(flags, kind, None), fence.address, value);
+            let sync = flush_sync(flags, kind, None);
+            top = Some(encoder.sync_and_signal(&sync, fence.address, value));
         }
         let text = format!("queue \"{}\" {call}(\"{}\", {value})", queue.name(), fence.name());
-        self.submit_own(queue, &encoder, call, text)
+        self.submit_own(queue, &encoder, (call, text), (flags, top))
     }
 
     /// The queue waits until the fence is at least `value`:
@@ -86,20 +88,21 @@ impl Device {
             wide: true,
         });
         let text = format!("queue \"{}\" Wait(\"{}\", {value})", queue.name(), fence.name());
-        self.submit_own(queue, &encoder, "Wait", text)
+        self.submit_own(queue, &encoder, ("Wait", text), (D3D12XBOX_FLUSH::NONE, None))
     }
 
     fn submit_own(
         &mut self,
         queue: &Queue,
         encoder: &Encoder,
-        call: &'static str,
-        text: String,
+        (call, text): (&'static str, String),
+        flush: (D3D12XBOX_FLUSH, Option<u32>),
     ) -> Result<(), Error> {
         let layout = encoder.layout();
         let base = self.own_memory(call, layout.total)?;
         self.write(base, &encoder.place(base))?;
-        self.placed.insert(base.0, Placed::queue_call(queue.name(), call, text, layout.packets));
+        let placed = Placed::queue_call(queue.name(), (call, text), flush, layout.packets);
+        self.placed.insert(base.0, placed);
         self.hardware.submit(queue.id, GpuRange::new(base, layout.packets))
     }
 

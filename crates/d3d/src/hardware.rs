@@ -35,6 +35,11 @@ impl Hardware {
         Ok(self.device.memory().allocate(desc)?)
     }
 
+    /// Every allocation ever made, by id.
+    pub(crate) fn allocations(&self) -> Vec<Allocation> {
+        self.device.memory().allocations()
+    }
+
     pub(crate) fn free(&self, id: AllocationId) -> Result<(), Error> {
         Ok(self.device.memory().free(id)?)
     }

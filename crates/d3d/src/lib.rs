@@ -23,6 +23,7 @@ mod error;
 mod face;
 mod fence;
 mod hardware;
+mod hazard;
 mod list;
 mod names;
 mod pipeline;

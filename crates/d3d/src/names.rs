@@ -2,7 +2,10 @@
 //! the API's words.
 
 use crate::device::Device;
-use crate::list::{Call, CommandList};
+use crate::enums::D3D12XBOX_FLUSH;
+use crate::face::Face;
+use crate::list::{Call, CommandList, ListKind};
+use crate::pipeline::Pipeline;
 use crate::report::{
     CallFault, CallRef, Ending, Hang, HangWait, HangWrite, Report, explain, writer,
 };
@@ -20,6 +23,8 @@ pub(crate) struct Placed {
 enum PlacedKind {
     List {
         name: Arc<str>,
+        face: Face,
+        kind: ListKind,
         calls: Arc<[Call]>,
         /// Where branches start, and the dword of the list that each belongs to.
         owners: Vec<(u32, u32)>,
@@ -28,42 +33,89 @@ enum PlacedKind {
         queue: String,
         call: &'static str,
         text: String,
+        /// Flush flags, and the dword where their `TOP_…` half starts.
+        flags: D3D12XBOX_FLUSH,
+        top: Option<u32>,
     },
 }
 
 impl Placed {
     pub(crate) fn list(list: &CommandList) -> Self {
         let calls = list.calls.as_slice().into();
-        let kind =
-            PlacedKind::List { name: list.name.clone(), calls, owners: list.encoder.owners() };
+        let kind = PlacedKind::List {
+            name: list.name.clone(),
+            face: list.face(),
+            kind: list.kind,
+            calls,
+            owners: list.encoder.owners(),
+        };
         Self { bytes: list.encoder.layout().code, kind }
     }
 
-    pub(crate) fn queue_call(queue: &str, call: &'static str, text: String, bytes: u64) -> Self {
-        Self { bytes, kind: PlacedKind::Queue { queue: queue.to_owned(), call, text } }
+    pub(crate) fn queue_call(
+        queue: &str,
+        (call, text): (&'static str, String),
+        (flags, top): (D3D12XBOX_FLUSH, Option<u32>),
+        bytes: u64,
+    ) -> Self {
+        let queue = queue.to_owned();
+        Self { bytes, kind: PlacedKind::Queue { queue, call, text, flags, top } }
     }
 
-    fn call(&self, word: u32) -> Option<CallRef> {
+    fn site(&self, word: u32) -> Option<Site> {
         match &self.kind {
-            PlacedKind::Queue { queue, call, text } => Some(CallRef {
-                list: queue.clone(),
-                index: None,
-                call: (*call).to_owned(),
-                markers: Vec::new(),
-                text: text.clone(),
+            PlacedKind::Queue { queue, call, text, flags, top } => Some(Site {
+                call: CallRef {
+                    list: queue.clone(),
+                    index: None,
+                    call: (*call).to_owned(),
+                    markers: Vec::new(),
+                    text: text.clone(),
+                },
+                arguments: flags.to_string(),
+                face: Face::D3D12X,
+                kind: None,
+                top: top.is_some_and(|top| top <= word),
             }),
-            PlacedKind::List { name, calls, owners } => {
+            PlacedKind::List { name, face, kind, calls, owners } => {
                 let branch = owners.partition_point(|&(start, _)| start <= word);
                 let word = owners[..branch].last().map_or(word, |&(_, owner)| owner);
                 let call = CommandList::call_at(calls, word)?;
-                Some(CallRef {
-                    list: name.to_string(),
-                    index: Some(call.index),
-                    call: call.name.to_owned(),
-                    markers: markers(calls, call.index),
-                    text: CommandList::spell(name, call),
+                Some(Site {
+                    call: CallRef {
+                        list: name.to_string(),
+                        index: Some(call.index),
+                        call: call.name.to_owned(),
+                        markers: markers(calls, call.index),
+                        text: CommandList::spell(name, call),
+                    },
+                    arguments: call.arguments.to_string(),
+                    face: *face,
+                    kind: Some(*kind),
+                    top: call.top.is_some_and(|top| top <= word),
                 })
             }
+        }
+    }
+}
+
+/// A call that a packet came from, with what its spelling depends on.
+pub(crate) struct Site {
+    pub(crate) call: CallRef,
+    pub(crate) arguments: String,
+    pub(crate) face: Face,
+    /// Of the list; `None` for calls on a queue.
+    pub(crate) kind: Option<ListKind>,
+    /// True in the `TOP_…` half of a flush.
+    pub(crate) top: bool,
+}
+
+impl Site {
+    /// `list "Blur" #3 DispatchX`, without arguments.
+    pub(crate) fn short(&self) -> String {
+        match self.call.index {
+            Some(index) => crate::error::place(&self.call.list, index, &self.call.call),
+            None => self.call.text.clone(),
         }
     }
 }
@@ -86,12 +138,17 @@ fn markers(calls: &[Call], index: u32) -> Vec<String> {
 impl Device {
     /// The call that the packet at `address` came from.
     pub fn call_at(&self, address: GpuAddress) -> Option<CallRef> {
+        self.site_at(address).map(|site| site.call)
+    }
+
+    /// The call that the packet at `address` came from, with its surroundings.
+    pub(crate) fn site_at(&self, address: GpuAddress) -> Option<Site> {
         let (&base, placed) = self.placed.range(..=address.0).next_back()?;
         let offset = address.0 - base;
         if offset >= placed.bytes {
             return None;
         }
-        placed.call((offset / 4) as u32)
+        placed.site((offset / 4) as u32)
     }
 
     /// A queue's name.
@@ -104,7 +161,7 @@ impl Device {
 
     /// A shader's name by its kernel's number.
     pub fn shader_name(&self, kernel: wavefence_base::KernelId) -> Option<&str> {
-        self.pipelines.get(&kernel.0).map(|n| &**n)
+        self.pipelines.get(&kernel.0).map(Pipeline::name)
     }
 
     pub(crate) fn report(&self, outcome: Outcome) -> Report {
@@ -117,7 +174,7 @@ impl Device {
         Report {
             ending,
             faults: self.hardware.faults().iter().map(|f| self.fault(f)).collect(),
-            findings: self.advice.clone(),
+            findings: self.advice.iter().cloned().chain(self.hazard_findings()).collect(),
         }
     }
 

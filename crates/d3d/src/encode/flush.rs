@@ -57,23 +57,28 @@ const EVERYTHING: u64 = 0xFFFF_FFFF << 8;
 const POLL_INTERVAL: u64 = 10;
 
 impl Encoder {
-    /// Emits what `sync` asks for and nothing else.
-    pub(crate) fn sync(&mut self, sync: &Sync) {
+    /// Emits what `sync` asks for and nothing else; the dword where the acquire
+    /// starts.
+    pub(crate) fn sync(&mut self, sync: &Sync) -> u32 {
         self.waits(sync);
         let back_ends = sync.color_data || sync.color_meta || sync.depth_data || sync.depth_meta;
         if sync.held || sync.bottom.any() || back_ends {
             self.release_and_wait(sync);
         }
+        let top = self.position();
         self.top(sync);
+        top
     }
 
     /// As [`Encoder::sync`], but the end-of-pipe half writes `value`, confirmed, and
     /// the queue does not wait for it.
-    pub(crate) fn sync_and_signal(&mut self, sync: &Sync, address: GpuAddress, value: u64) {
+    pub(crate) fn sync_and_signal(&mut self, sync: &Sync, address: GpuAddress, value: u64) -> u32 {
         self.waits(sync);
         let (event, target) = (end_event(sync), Target::At(address));
         self.end_of_pipe(event, sync.bottom, data_sel::DATA_64, true, target, value);
+        let top = self.position();
         self.top(sync);
+        top
     }
 
     /// Metadata flushes and waits for shaders.

@@ -23,7 +23,10 @@ impl CommandList {
             let all = base.0 == 0 && (size == 0 || size >= D3D12XBOX_FLUSH_RANGE_ALL);
             let range = (!all).then_some(GpuRange::new(base, size));
             let sync = flush_sync(flags, self.kind, range);
-            self.encoder.sync(&sync);
+            let top = self.encoder.sync(&sync);
+            if let Some(call) = self.calls.last_mut() {
+                call.top = Some(top);
+            }
         }
         self
     }

@@ -80,6 +80,8 @@ pub struct Call {
     pub arguments: Box<str>,
     /// Dword in the list where its packets start.
     pub word: u32,
+    /// Of a flush with two halves: dword where the `TOP_…` half starts.
+    pub top: Option<u32>,
 }
 
 /// A command list being recorded, or closed.
@@ -426,6 +428,7 @@ impl CommandList {
                 name: c.call,
                 arguments: arguments().into_boxed_str(),
                 word: self.encoder.position(),
+                top: None,
             });
         }
         self.errors.append(&mut c.errors);
