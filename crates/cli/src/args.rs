@@ -81,6 +81,9 @@ pub struct RunArgs {
     /// End the run at the first fault
     #[arg(long, env = "WAVEFENCE_STOP_ON_FAULT")]
     pub stop_on_fault: bool,
+    /// Do not look for hazards (stale reads, missing flushes, races)
+    #[arg(long, env = "WAVEFENCE_NO_CHECK", conflicts_with = "fast")]
+    pub no_check: bool,
     /// Exit code for findings, instead of 1
     #[arg(long, value_name = "N", default_value_t = 1, env = "WAVEFENCE_ERROR_EXITCODE")]
     pub error_exitcode: u8,

@@ -15,6 +15,7 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
     let (source, scenario) = read(&args.file)?;
     let mut options = options(&args.build);
     options.stop_on_fault = args.stop_on_fault;
+    options.no_check = args.no_check;
     options.fast = args.fast.then(|| match args.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,

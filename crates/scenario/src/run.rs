@@ -45,6 +45,8 @@ pub struct RunOptions {
     pub wave32: bool,
     /// What the device may use up; its defaults if `None`.
     pub limits: Option<Limits>,
+    /// Do not judge a model run by the hazard rules.
+    pub no_check: bool,
     /// Where every event goes, one JSON line each.
     pub trace: Option<Box<dyn Write + Send>>,
 }
@@ -149,6 +151,7 @@ pub fn run_to_contents(
     let mut builder = Device::builder()
         .profile(profile(scenario, &options))
         .stop_on_fault(options.stop_on_fault)
+        .check(!options.no_check && options.fast.is_none())
         .observer(tracker.observer());
     if let Some(limits) = options.limits {
         builder = builder.limits(limits);

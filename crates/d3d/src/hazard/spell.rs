@@ -216,17 +216,73 @@ mod tests {
                 let _ = writeln!(text, "  {face} {kind}: {calls}");
             }
         }
-        insta::assert_snapshot!(text, @"");
+        insta::assert_snapshot!(text, @r#"
+        Shaders
+          D3D12.X graphics: FlushPipelineX(BOP_CS_PARTIAL, 0, D3D12XBOX_FLUSH_RANGE_ALL)
+          D3D11.X graphics: GpuSendPipelinedEvent(CS_PARTIAL_FLUSH)
+          D3D11.X compute: GpuSendPipelinedEvent(CS_PARTIAL_FLUSH)
+        Dma
+          D3D12.X graphics: a DMA_DATA packet with CP_SYNC (InsertPacketsX)
+          D3D11.X graphics: a DMA_DATA packet with CP_SYNC (InsertPacketsX)
+          D3D11.X compute: a DMA_DATA packet with CP_SYNC (InsertPacketsX)
+        WriteBackL2
+          D3D12.X graphics: FlushPipelineX(TOP_TEXTURE_L2_WRITEBACK, 0, D3D12XBOX_FLUSH_RANGE_ALL)
+          D3D11.X graphics: FlushGpuCacheRange(TEXTURE_L2_WRITEBACK, 0, D3D11_FLUSH_GPU_CACHE_RANGE_ALL)
+          D3D11.X compute: FlushGpuCachesTopOfPipe(TEXTURE_L2_WRITEBACK)
+        L2
+          D3D12.X graphics: FlushPipelineX(TOP_TEXTURE_L2_INVALIDATE, 0, D3D12XBOX_FLUSH_RANGE_ALL)
+          D3D11.X graphics: FlushGpuCacheRange(TEXTURE_L2_INVALIDATE, 0, D3D11_FLUSH_GPU_CACHE_RANGE_ALL)
+          D3D11.X compute: FlushGpuCachesTopOfPipe(TEXTURE_L2_INVALIDATE)
+        L1
+          D3D12.X graphics: FlushPipelineX(TOP_TEXTURE_L1_INVALIDATE, 0, D3D12XBOX_FLUSH_RANGE_ALL)
+          D3D11.X graphics: FlushGpuCacheRange(TEXTURE_L1_INVALIDATE, 0, D3D11_FLUSH_GPU_CACHE_RANGE_ALL)
+          D3D11.X compute: FlushGpuCachesTopOfPipe(TEXTURE_L1_INVALIDATE)
+        K
+          D3D12.X graphics: FlushPipelineX(TOP_KCACHE_INVALIDATE, 0, D3D12XBOX_FLUSH_RANGE_ALL)
+          D3D11.X graphics: FlushGpuCacheRange(KCACHE_INVALIDATE, 0, D3D11_FLUSH_GPU_CACHE_RANGE_ALL)
+          D3D11.X compute: FlushGpuCachesTopOfPipe(KCACHE_INVALIDATE)
+        I
+          D3D12.X graphics: FlushPipelineX(TOP_ICACHE_INVALIDATE, 0, D3D12XBOX_FLUSH_RANGE_ALL)
+          D3D11.X graphics: FlushGpuCacheRange(ICACHE_INVALIDATE, 0, D3D11_FLUSH_GPU_CACHE_RANGE_ALL)
+          D3D11.X compute: FlushGpuCachesTopOfPipe(ICACHE_INVALIDATE)
+        Pfp
+          D3D12.X graphics: FlushPipelineX(TOP_PFP, 0, D3D12XBOX_FLUSH_RANGE_ALL)
+          D3D11.X graphics: InsertWaitUntilIdle()
+          D3D11.X compute: InsertWaitUntilIdle()
+        ColorData
+          D3D12.X graphics: FlushPipelineX(BOP_COLOR_BLOCK_DATA, 0, D3D12XBOX_FLUSH_RANGE_ALL)
+          D3D11.X graphics: FlushGpuCacheRange(COLOR_BLOCK_INVALIDATE, 0, D3D11_FLUSH_GPU_CACHE_RANGE_ALL)
+          D3D11.X compute: FlushGpuCachesTopOfPipe(COLOR_BLOCK_INVALIDATE)
+        ColorMeta
+          D3D12.X graphics: FlushPipelineX(BOP_COLOR_BLOCK_META, 0, D3D12XBOX_FLUSH_RANGE_ALL)
+          D3D11.X graphics: GpuSendPipelinedEvent(FLUSH_AND_INV_CB_META)
+          D3D11.X compute: GpuSendPipelinedEvent(FLUSH_AND_INV_CB_META)
+        DepthData
+          D3D12.X graphics: FlushPipelineX(BOP_DEPTH_BLOCK_DATA, 0, D3D12XBOX_FLUSH_RANGE_ALL)
+          D3D11.X graphics: FlushGpuCacheRange(DEPTH_BLOCK_INVALIDATE, 0, D3D11_FLUSH_GPU_CACHE_RANGE_ALL)
+          D3D11.X compute: FlushGpuCachesTopOfPipe(DEPTH_BLOCK_INVALIDATE)
+        DepthMeta
+          D3D12.X graphics: FlushPipelineX(BOP_DEPTH_BLOCK_META, 0, D3D12XBOX_FLUSH_RANGE_ALL)
+          D3D11.X graphics: GpuSendPipelinedEvent(FLUSH_AND_INV_DB_META)
+          D3D11.X compute: GpuSendPipelinedEvent(FLUSH_AND_INV_DB_META)
+        "#);
     }
 
     #[test]
     fn parts_together_are_one_flush_where_the_face_has_one() {
         let parts = [Part::Shaders, Part::WriteBackL2, Part::K, Part::Pfp];
-        insta::assert_snapshot!(calls(&parts, Face::D3D12X, ListKind::Graphics).join("\n"), @"");
-        insta::assert_snapshot!(calls(&parts, Face::D3D11X, ListKind::Graphics).join("\n"), @"");
+        insta::assert_snapshot!(calls(&parts, Face::D3D12X, ListKind::Graphics).join("\n"), @r#"FlushPipelineX(BOP_CS_PARTIAL | TOP_TEXTURE_L2_WRITEBACK | TOP_KCACHE_INVALIDATE | TOP_PFP, 0, D3D12XBOX_FLUSH_RANGE_ALL)"#);
+        insta::assert_snapshot!(calls(&parts, Face::D3D11X, ListKind::Graphics).join("\n"), @r#"
+        GpuSendPipelinedEvent(CS_PARTIAL_FLUSH)
+        FlushGpuCacheRange(TEXTURE_L2_WRITEBACK | KCACHE_INVALIDATE, 0, D3D11_FLUSH_GPU_CACHE_RANGE_ALL)
+        InsertWaitUntilIdle()
+        "#);
         let parts = [Part::Shaders, Part::Pfp];
-        insta::assert_snapshot!(calls(&parts, Face::D3D11X, ListKind::Graphics).join("\n"), @"");
+        insta::assert_snapshot!(calls(&parts, Face::D3D11X, ListKind::Graphics).join("\n"), @r#"InsertWaitUntilIdle()"#);
         let parts = [Part::Shaders, Part::L1, Part::L2];
-        insta::assert_snapshot!(calls(&parts, Face::D3D11X, ListKind::Compute).join("\n"), @"");
+        insta::assert_snapshot!(calls(&parts, Face::D3D11X, ListKind::Compute).join("\n"), @r#"
+        GpuSendPipelinedEvent(CS_PARTIAL_FLUSH)
+        FlushGpuCachesTopOfPipe(TEXTURE_L1_INVALIDATE | TEXTURE_L2_INVALIDATE)
+        "#);
     }
 }

@@ -141,7 +141,35 @@ fn a_stale_constant_is_told_whole() {
     hazard.held = Some(Held { class: CacheClass::Scalar, since });
     let actions = vec![CacheAction::InvalidateL1];
     hazard.misses = vec![Miss::WrongCache { packet: bench.packet(3, true), actions }];
-    insta::assert_snapshot!(bench.text(&hazard), @"");
+    insta::assert_snapshot!(bench.text(&hazard), @r#"
+    proven stale-scalar-cache list "Frame" #4 Dispatch
+    list "Frame" #4 Dispatch in "post" (queue "graphics", shader "Blur", blur.hlsl:7, group 0,0,0, wave 0, lane 3) reads bytes 16..20 of "Constants" as they were before list "Frame" #2 Dispatch in "post" (queue "graphics", shader "Blur", blur.hlsl:7, group 0,0,0, wave 0, lane 3) wrote them. A constant or descriptor may be served by a scalar data cache (K$) that still holds bytes from before the write. K$ held the line since list "Frame" #2 Dispatch in "post" (queue "graphics", shader "Blur", blur.hlsl:7, group 0,0,0, wave 0, lane 3). There is list "Frame" #3 FlushPipelineX(BOP_CS_PARTIAL | TOP_TEXTURE_L1_INVALIDATE, 0x0, 0xffffffff00) in "post" between them, but it acts on other caches (invalidate of L0 and GL1). To mend it: FlushPipelineX(BOP_CS_PARTIAL | TOP_KCACHE_INVALIDATE, 0, D3D12XBOX_FLUSH_RANGE_ALL) before list "Frame" #4 Dispatch.
+      resource=Constants
+      offset=16
+      bytes=4
+      address=0x100000010
+      span=0x100000000+0x100
+      cache=K$
+      held-since=list "Frame" #2 Dispatch
+      producer=list "Frame" #2 Dispatch
+      producer-queue=graphics
+      producer-path=a shader's vector memory access
+      producer-shader=Blur
+      producer-line=blur.hlsl:7
+      producer-group=0,0,0
+      producer-wave=0
+      producer-lane=3
+      consumer=list "Frame" #4 Dispatch
+      consumer-queue=graphics
+      consumer-path=a shader's scalar load (constants, descriptors)
+      consumer-shader=Blur
+      consumer-line=blur.hlsl:7
+      consumer-group=0,0,0
+      consumer-wave=0
+      consumer-lane=3
+      missed=wrong-cache list "Frame" #3 FlushPipelineX
+      mend=FlushPipelineX(BOP_CS_PARTIAL | TOP_KCACHE_INVALIDATE, 0, D3D12XBOX_FLUSH_RANGE_ALL) before list "Frame" #4 Dispatch
+    "#);
 }
 
 #[test]
@@ -168,7 +196,27 @@ fn a_race_with_the_host_and_a_copy() {
         wave: None,
         lane: None,
     });
-    insta::assert_snapshot!(bench.text(&hazard), @"");
+    insta::assert_snapshot!(bench.text(&hazard), @r#"
+    possible race-host list "Frame" #4 Dispatch
+    the host writes bytes 16..20 of "Constants"; list "Frame" #4 Dispatch in "post" (queue "graphics", shader "Blur", blur.hlsl:7, group 0,0,0, wave 0, lane 3) reads them. The host and the GPU touch the same bytes with no order between them. No synchronisation that could help stands between them. Assumes: the host runs beside the queue. To mend it: submit the second access after the host's, or let queue "graphics" wait for a fence that the host signals.
+      resource=Constants
+      offset=16
+      bytes=4
+      address=0x100000010
+      span=0x100000000+0x100
+      producer=the host
+      producer-path=the host
+      consumer=list "Frame" #4 Dispatch
+      consumer-queue=graphics
+      consumer-path=a shader's scalar load (constants, descriptors)
+      consumer-shader=Blur
+      consumer-line=blur.hlsl:7
+      consumer-group=0,0,0
+      consumer-wave=0
+      consumer-lane=3
+      assumes=the host runs beside the queue
+      mend=submit the second access after the host's, or let queue "graphics" wait for a fence that the host signals
+    "#);
 }
 
 #[test]
@@ -194,7 +242,28 @@ fn indirect_arguments_read_too_early() {
         Miss::OnlyMicroEngine,
         Miss::Level { packet, given, needed: Level::WrittenBack },
     ];
-    insta::assert_snapshot!(bench.text(&hazard), @"");
+    insta::assert_snapshot!(bench.text(&hazard), @r#"
+    proven wrong-engine list "Frame" #4 Dispatch
+    list "Frame" #2 Dispatch in "post" (queue "graphics", shader "Blur", blur.hlsl:7, group 0,0,0, wave 0, lane 3) writes bytes 16..20 of "Constants"; list "Frame" #4 Dispatch in "post" (queue "graphics", by the pfp) reads them. The prefetch parser reads ahead of the micro engine: what the ME waits for, the PFP does not. There is a wait in the ME, but it does not hold the prefetch parser, which reads ahead. There is list "Frame" #3 FlushPipelineX(BOP_CS_PARTIAL, 0x0, 0xffffffff00) in "post", but it says that waves have ended; needed is that the event's cache actions are complete. To mend it: FlushPipelineX(TOP_TEXTURE_L2_WRITEBACK | TOP_PFP, 0, D3D12XBOX_FLUSH_RANGE_ALL) before list "Frame" #4 Dispatch.
+      resource=Constants
+      offset=16
+      bytes=4
+      address=0x100000010
+      span=0x100000000+0x100
+      producer=list "Frame" #2 Dispatch
+      producer-queue=graphics
+      producer-path=a shader's vector memory access
+      producer-shader=Blur
+      producer-line=blur.hlsl:7
+      producer-group=0,0,0
+      producer-wave=0
+      producer-lane=3
+      consumer=list "Frame" #4 Dispatch
+      consumer-queue=graphics
+      consumer-path=the command processor's read of indirect arguments
+      missed=only-me; level list "Frame" #3 FlushPipelineX
+      mend=FlushPipelineX(TOP_TEXTURE_L2_WRITEBACK | TOP_PFP, 0, D3D12XBOX_FLUSH_RANGE_ALL) before list "Frame" #4 Dispatch
+    "#);
 }
 
 #[test]
@@ -227,8 +296,20 @@ fn mends_are_spelt_for_the_face() {
             bench.mend(vec![Mend { action: Action::Atomic, at: At::Shader(last) }]),
         ];
         match face {
-            Face::D3D12X => insta::assert_snapshot!(lines.join("\n"), @""),
-            Face::D3D11X => insta::assert_snapshot!(lines.join("\n"), @""),
+            Face::D3D12X => insta::assert_snapshot!(lines.join("\n"), @r#"
+            FlushPipelineX(BOP_CS_PARTIAL | TOP_TEXTURE_L1_INVALIDATE | TOP_KCACHE_INVALIDATE | TOP_PFP, 0, D3D12XBOX_FLUSH_RANGE_ALL) before list "Frame" #4 Dispatch
+            add TOP_TEXTURE_L1_INVALIDATE | TOP_KCACHE_INVALIDATE to the flags of list "Frame" #3 FlushPipelineX
+            Write32BitValueBottomOfPipeX with BOP_TEXTURE_L2_WRITEBACK, or SignalX, which wait for memory's confirmation, in list "Frame" #3 FlushPipelineX
+            base 0x100000000 and size 0x100 (bytes 0..256 of "Constants"), or base 0 and D3D12XBOX_FLUSH_RANGE_ALL, in list "Frame" #3 FlushPipelineX
+            an Interlocked… function for both accesses in the shader of list "Frame" #4 Dispatch, or two dispatches with FlushPipelineX(BOP_CS_PARTIAL, 0, D3D12XBOX_FLUSH_RANGE_ALL) between them
+            "#),
+            Face::D3D11X => insta::assert_snapshot!(lines.join("\n"), @r#"
+            GpuSendPipelinedEvent(CS_PARTIAL_FLUSH), then FlushGpuCacheRange(TEXTURE_L1_INVALIDATE | KCACHE_INVALIDATE, 0, D3D11_FLUSH_GPU_CACHE_RANGE_ALL), then InsertWaitUntilIdle() before list "Frame" #4 Dispatch
+            add TEXTURE_L1_INVALIDATE | KCACHE_INVALIDATE to the flags of list "Frame" #3 FlushGpuCacheRange
+            InsertFence, which waits for memory's confirmation, in list "Frame" #3 FlushGpuCacheRange
+            base 0x100000000 and size 0x100 (bytes 0..256 of "Constants"), or base 0 and D3D11_FLUSH_GPU_CACHE_RANGE_ALL, in list "Frame" #3 FlushGpuCacheRange
+            an Interlocked… function for both accesses in the shader of list "Frame" #4 Dispatch, or two dispatches with GpuSendPipelinedEvent(CS_PARTIAL_FLUSH) between them
+            "#),
         }
     }
 }
