@@ -1,7 +1,8 @@
 //! The parts of a report, as plain data.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use wavefence_base::{FaultKind, Finding, Place};
+use wavefence_check::rules::of_fault;
 use wavefence_d3d::{CallError, CallFault};
 
 /// What ran.
@@ -64,6 +65,17 @@ impl CallErrorItem {
     }
 }
 
+/// What a compiler said about a shader that it compiled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WarningItem {
+    /// The shader.
+    pub shader: String,
+    /// `file:line:column`, empty if the compiler named none.
+    pub at: String,
+    /// The compiler's words.
+    pub message: String,
+}
+
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FindingItem {
@@ -80,11 +92,19 @@ pub struct FindingItem {
     /// Prose.
     pub message: String,
     /// Stable keys and values.
+    #[serde(serialize_with = "object")]
     pub properties: Vec<(String, String)>,
     /// How often.
     pub count: u64,
     /// True if the scenario expects it.
     pub expected: bool,
+    /// True if the baseline knows it.
+    pub known: bool,
+}
+
+/// Pairs as an object, in their order.
+fn object<S: Serializer>(pairs: &[(String, String)], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }
 
 impl From<&Finding> for FindingItem {
@@ -100,6 +120,7 @@ impl From<&Finding> for FindingItem {
             properties: properties.collect(),
             count: f.count,
             expected: false,
+            known: false,
         }
     }
 }
@@ -109,6 +130,10 @@ impl From<&Finding> for FindingItem {
 pub struct FaultItem {
     /// The kind, in kebab case.
     pub kind: String,
+    /// Number of the hazard rule that it breaks, if one says more about it.
+    pub number: Option<u32>,
+    /// Name of that rule.
+    pub rule: Option<String>,
     /// The queue.
     pub queue: Option<String>,
     /// The call.
@@ -135,6 +160,8 @@ pub struct FaultItem {
     pub message: String,
     /// True if the scenario expects it.
     pub expected: bool,
+    /// True if the baseline knows it.
+    pub known: bool,
 }
 
 impl From<&CallFault> for FaultItem {
@@ -142,8 +169,11 @@ impl From<&CallFault> for FaultItem {
         let fault = &f.fault;
         let Place { queue: _, packet: _, dispatch, kernel: _, line, group, wave, lane } =
             &fault.place;
+        let rule = of_fault(fault.kind);
         Self {
             kind: fault_name(&fault.kind).into(),
+            number: rule.map(|r| r.number),
+            rule: rule.map(|r| r.name.to_owned()),
             queue: f.queue.clone(),
             call: f.call.as_ref().map(ToString::to_string),
             shader: f.shader.clone(),
@@ -157,6 +187,7 @@ impl From<&CallFault> for FaultItem {
             count: fault.count,
             message: fault.detail.clone(),
             expected: false,
+            known: false,
         }
     }
 }

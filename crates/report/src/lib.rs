@@ -9,6 +9,7 @@
 //!
 //! It knows nothing about files, terminals or how a run is made.
 
+pub mod filter;
 pub mod hang;
 pub mod item;
 pub mod outcome;
@@ -16,10 +17,14 @@ pub mod text;
 pub mod trace;
 
 pub use hang::{Hang, Tree, TreeState, Wait, verdict_name};
-pub use item::{CallErrorItem, Check, FaultItem, FindingItem, Output, Stats};
+pub use item::{CallErrorItem, Check, FaultItem, FindingItem, Output, Stats, WarningItem};
 pub use outcome::Outcome;
 
 use serde::Serialize;
+
+/// Name and version of the JSON report's form; `report.schema.json` beside the
+/// crate's manifest describes it.
+pub const SCHEMA: &str = "wavefence-report/1";
 
 /// What came of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -36,10 +41,14 @@ pub struct Report {
     pub stats: Stats,
     /// Calls that break API rules; if there are any, nothing ran.
     pub errors: Vec<CallErrorItem>,
+    /// What compilers said about shaders.
+    pub warnings: Vec<WarningItem>,
     /// Findings of every verdict.
     pub findings: Vec<FindingItem>,
     /// What the guest did wrong while running.
     pub faults: Vec<FaultItem>,
+    /// Findings and faults that were taken out by suppressions.
+    pub suppressed: u64,
     /// The hang, if the run ended in one.
     pub hang: Option<Hang>,
     /// What ended the run early, in words: a limit of this host or version.
@@ -60,13 +69,16 @@ impl Report {
     pub fn json(&self) -> String {
         #[derive(Serialize)]
         struct Whole<'a> {
+            schema: &'static str,
             outcome: &'static str,
             exit_code: u8,
             #[serde(flatten)]
             report: &'a Report,
         }
         let outcome = self.outcome();
-        let whole = Whole { outcome: outcome.name(), exit_code: outcome.exit_code(), report: self };
+        let schema = SCHEMA;
+        let whole =
+            Whole { schema, outcome: outcome.name(), exit_code: outcome.exit_code(), report: self };
         // Plain data with text keys: nothing in it can fail to serialise.
         serde_json::to_string_pretty(&whole).unwrap_or_else(|e| format!("{{\"error\":\"{e}\"}}"))
     }

@@ -48,7 +48,7 @@ impl Outcome {
 }
 
 /// The first that holds of bad input, limit, hang, wrong result, findings. What was
-/// expected does not count; advice never does.
+/// expected or is known does not count; advice never does.
 pub(crate) fn of(report: &Report) -> Outcome {
     if report.errors.iter().any(|e| !e.expected) {
         Outcome::BadInput
@@ -58,8 +58,8 @@ pub(crate) fn of(report: &Report) -> Outcome {
         Outcome::Hang
     } else if report.checks.iter().any(|c| !c.passed) {
         Outcome::WrongResult
-    } else if report.faults.iter().any(|f| !f.expected)
-        || report.findings.iter().any(|f| !f.expected && f.verdict != "advice")
+    } else if report.faults.iter().any(|f| !f.expected && !f.known)
+        || report.findings.iter().any(|f| !f.expected && !f.known && f.verdict != "advice")
     {
         Outcome::Findings
     } else {

@@ -1,3 +1,6 @@
+mod filter;
+mod schema;
+
 use super::*;
 
 fn finding(verdict: &str, expected: bool) -> FindingItem {
@@ -11,6 +14,7 @@ fn finding(verdict: &str, expected: bool) -> FindingItem {
         properties: vec![("cache".into(), "K$ of CU 3".into())],
         count: 2,
         expected,
+        known: false,
     }
 }
 
@@ -119,6 +123,8 @@ fn whole() -> Report {
         findings: vec![finding("proven", false)],
         faults: vec![FaultItem {
             kind: "read-unmapped".into(),
+            number: Some(18),
+            rule: Some("unmapped-access".into()),
             queue: Some("Q".into()),
             call: Some("list \"L\" #3 Dispatch".into()),
             shader: Some("Blur".into()),
@@ -132,7 +138,14 @@ fn whole() -> Report {
             count: 9,
             message: "read of 4 bytes at 0x5000 outside every allocation".into(),
             expected: false,
+            known: false,
         }],
+        warnings: vec![WarningItem {
+            shader: "Blur".into(),
+            at: "blur.hlsl:3:5".into(),
+            message: "implicit truncation of vector type".into(),
+        }],
+        suppressed: 1,
         hang: Some(hang(false)),
         limit: None,
         checks: vec![check(true), check(false)],

@@ -1,7 +1,7 @@
 //! The report as text.
 
 use crate::hang::{Hang, Tree, TreeState};
-use crate::{Outcome, Report};
+use crate::{FindingItem, Outcome, Report};
 use std::fmt::Write;
 
 /// Width at which prose is broken.
@@ -13,6 +13,7 @@ pub fn print(report: &Report, max_findings: usize) -> String {
     let mut out = String::new();
     head(&mut out, report);
     errors(&mut out, report, max_findings);
+    warnings(&mut out, report, max_findings);
     findings(&mut out, report, max_findings);
     faults(&mut out, report, max_findings);
     if let Some(hang) = &report.hang {
@@ -72,8 +73,10 @@ fn head(out: &mut String, r: &Report) {
 pub fn summary(r: &Report) -> String {
     let outcome = r.outcome();
     let failed = r.checks.iter().filter(|c| !c.passed).count();
-    let found =
-        |verdict: &str| r.findings.iter().filter(|f| f.verdict == verdict && !f.expected).count();
+    let found = |verdict: &str| {
+        let counts = |f: &&FindingItem| f.verdict == verdict && !f.expected && !f.known;
+        r.findings.iter().filter(counts).count()
+    };
     let advice = found("advice");
     let detail = match outcome {
         Outcome::Clean if r.checks.len() == 1 => "1 check holds".to_string(),
@@ -89,7 +92,7 @@ pub fn summary(r: &Report) -> String {
         }
         Outcome::WrongResult => format!("{failed} of {} checks fail", r.checks.len()),
         Outcome::Findings => {
-            let faults = r.faults.iter().filter(|f| !f.expected).count();
+            let faults = r.faults.iter().filter(|f| !f.expected && !f.known).count();
             let (proven, possible) = (found("proven"), found("possible"));
             format!(
                 "{proven} proven and {possible} possible findings, {}",
@@ -97,8 +100,15 @@ pub fn summary(r: &Report) -> String {
             )
         }
     };
-    let advice = if advice == 0 { String::new() } else { format!(", {advice} advice") };
-    format!("{} ({detail}{advice})", outcome.name())
+    let also = |n: usize, what: &str| match n {
+        0 => String::new(),
+        n => format!(", {n} {what}"),
+    };
+    let known =
+        r.findings.iter().filter(|f| f.known).count() + r.faults.iter().filter(|f| f.known).count();
+    let more =
+        [also(advice, "advice"), also(known, "known"), also(r.suppressed as usize, "suppressed")];
+    format!("{} ({detail}{})", outcome.name(), more.concat())
 }
 
 fn heading(out: &mut String, title: &str) {
@@ -139,6 +149,14 @@ fn expected(mark: bool) -> &'static str {
     if mark { " (expected)" } else { "" }
 }
 
+fn marks(expected: bool, known: bool) -> &'static str {
+    match (expected, known) {
+        (true, _) => " (expected)",
+        (false, true) => " (known)",
+        (false, false) => "",
+    }
+}
+
 fn more(out: &mut String, total: usize, shown: usize, what: &str) {
     if total > shown {
         line(out, &format!("... and {} more {what}", total - shown));
@@ -175,6 +193,18 @@ fn errors(out: &mut String, r: &Report, max: usize) {
     more(out, r.errors.len(), max, "errors");
 }
 
+fn warnings(out: &mut String, r: &Report, max: usize) {
+    if r.warnings.is_empty() {
+        return;
+    }
+    heading(out, "Compiler warnings");
+    for w in r.warnings.iter().take(max) {
+        let at = if w.at.is_empty() { String::new() } else { format!("{}: ", w.at) };
+        wrapped(out, &format!("shader {}: {at}{}", w.shader, w.message), "");
+    }
+    more(out, r.warnings.len(), max, "warnings");
+}
+
 fn findings(out: &mut String, r: &Report, max: usize) {
     if r.findings.is_empty() {
         return;
@@ -188,7 +218,7 @@ fn findings(out: &mut String, r: &Report, max: usize) {
             f.number,
             f.rule,
             f.call,
-            expected(f.expected)
+            marks(f.expected, f.known)
         );
         wrapped(out, &f.message, "  ");
         let fixed = [
@@ -213,11 +243,13 @@ fn faults(out: &mut String, r: &Report, max: usize) {
     heading(out, "Faults");
     for f in r.faults.iter().take(max) {
         let place = f.call.clone().or_else(|| f.queue.clone()).unwrap_or_default();
-        let _ = writeln!(out, "proven: {}: {place}{}", f.kind, expected(f.expected));
+        let _ = writeln!(out, "proven: {}: {place}{}", f.kind, marks(f.expected, f.known));
         wrapped(out, &f.message, "  ");
         let show = |v: Option<u32>| v.map(|n| n.to_string());
         let known = [
             ("kind", Some(f.kind.clone())),
+            ("rule", show(f.number)),
+            ("name", f.rule.clone()),
             ("queue", f.queue.clone()),
             ("call", f.call.clone()),
             ("shader", f.shader.clone()),

@@ -238,10 +238,8 @@ fn indirect_arguments_read_too_early() {
     });
     let given = Level::ShadersDone;
     let packet = Some(bench.packet(3, false));
-    hazard.misses = vec![
-        Miss::OnlyMicroEngine,
-        Miss::Level { packet, given, needed: Level::WrittenBack },
-    ];
+    hazard.misses =
+        vec![Miss::OnlyMicroEngine, Miss::Level { packet, given, needed: Level::WrittenBack }];
     insta::assert_snapshot!(bench.text(&hazard), @r#"
     proven wrong-engine list "Frame" #4 Dispatch
     list "Frame" #2 Dispatch in "post" (queue "graphics", shader "Blur", blur.hlsl:7, group 0,0,0, wave 0, lane 3) writes bytes 16..20 of "Constants"; list "Frame" #4 Dispatch in "post" (queue "graphics", by the pfp) reads them. The prefetch parser reads ahead of the micro engine: what the ME waits for, the PFP does not. There is a wait in the ME, but it does not hold the prefetch parser, which reads ahead. There is list "Frame" #3 FlushPipelineX(BOP_CS_PARTIAL, 0x0, 0xffffffff00) in "post", but it says that waves have ended; needed is that the event's cache actions are complete. To mend it: FlushPipelineX(TOP_TEXTURE_L2_WRITEBACK | TOP_PFP, 0, D3D12XBOX_FLUSH_RANGE_ALL) before list "Frame" #4 Dispatch.
@@ -287,10 +285,7 @@ fn mends_are_spelt_for_the_face() {
                 before(last, Action::Invalidate(l1k.clone())),
                 before(last, Action::SyncPfp),
             ]),
-            bench.mend(vec![Mend {
-                action: Action::Invalidate(l1k.clone()),
-                at: At::In(flush),
-            }]),
+            bench.mend(vec![Mend { action: Action::Invalidate(l1k.clone()), at: At::In(flush) }]),
             bench.mend(vec![Mend { action: Action::Confirm, at: At::In(flush) }]),
             bench.mend(vec![Mend { action: Action::Widen(bench.data), at: At::In(flush) }]),
             bench.mend(vec![Mend { action: Action::Atomic, at: At::Shader(last) }]),
