@@ -51,7 +51,11 @@ fn a_baseline_knows_what_it_was_made_from_and_nothing_else() {
     report.checks.clear();
     assert_eq!(report.outcome(), Outcome::Findings);
     let baseline = write_baseline(&report);
-    insta::assert_snapshot!(baseline, @"");
+    insta::assert_snapshot!(baseline, @r#"
+    # Findings of s.yaml that are known.
+    rule=read-unmapped call="list \"L\" #3 Dispatch"
+    rule=stale-read call="list \"L\" #3 Dispatch" cache="K$ of CU 3"
+    "#);
     let list = parse(&baseline).unwrap_or_else(|e| panic!("{e}"));
     assert!(report.know(&list).is_empty());
     assert!(report.findings[0].known && report.faults[0].known);
