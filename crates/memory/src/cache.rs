@@ -168,18 +168,31 @@ impl Cache {
         self.way_of(number).map(|way| self.slots[way] as usize)
     }
 
+    /// Where a line that is not present would go: a free way, or the one that was
+    /// used least recently.
+    fn choose(&self, number: u64) -> usize {
+        let first = self.first_way(number);
+        let tags = &self.tags[first..first + self.ways];
+        if let Some(free) = tags.iter().position(|&t| t >> NUMBER_BITS != self.generation) {
+            return first + free;
+        }
+        let used = &self.used[first..first + self.ways];
+        let (mut oldest, mut when) = (0, u64::MAX);
+        for (way, &used) in used.iter().enumerate() {
+            if used < when {
+                (oldest, when) = (way, used);
+            }
+        }
+        first + oldest
+    }
+
     /// The line that [`Self::place`] would drop for `number`.
     pub fn victim(&self, number: u64) -> Option<usize> {
         if self.tags.is_empty() {
             return None;
         }
-        let first = self.first_way(number);
-        let ways = first..first + self.ways;
-        if self.tags[ways.clone()].iter().any(|&t| t >> NUMBER_BITS != self.generation) {
-            return None;
-        }
-        let oldest = ways.min_by_key(|&w| self.used[w])?;
-        Some(self.slots[oldest] as usize)
+        let way = self.choose(number);
+        (self.tags[way] >> NUMBER_BITS == self.generation).then(|| self.slots[way] as usize)
     }
 
     /// Makes room for a line that is not present, dropping [`Self::victim`]. No
@@ -192,24 +205,33 @@ impl Cache {
             self.slots = vec![0; ways];
             self.hints = vec![0; (2 * ways).next_power_of_two()];
         }
-        if let Some(victim) = self.victim(number) {
-            self.drop_slot(victim);
-        }
-        let first = self.first_way(number);
-        let free = |w: &usize| self.tags[*w] >> NUMBER_BITS != self.generation;
-        // There is one: the victim has just made room.
-        let way = (first..first + self.ways).find(free).unwrap_or(first);
+        let way = self.choose(number);
         let line = Line { number, valid: 0, dirty: 0, seq, volatile: false, way: way as u32 };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.lines[slot as usize] = line;
-                slot as usize
-            }
-            None => {
-                self.lines.push(line);
-                self.lines.len() - 1
-            }
+        let slot = if self.tags[way] >> NUMBER_BITS == self.generation {
+            let slot = self.slots[way] as usize;
+            self.lines[slot] = line;
+            slot
+        } else {
+            self.live += 1;
+            self.new_slot(line)
         };
+        self.tags[way] = self.tag(number);
+        self.slots[way] = slot as u32;
+        let hint = number as usize & (self.hints.len() - 1);
+        self.hints[hint] = way as u32;
+        self.tick += 1;
+        self.used[way] = self.tick;
+        slot
+    }
+
+    /// Room for one more line.
+    fn new_slot(&mut self, line: Line) -> usize {
+        if let Some(slot) = self.free.pop() {
+            self.lines[slot as usize] = line;
+            return slot as usize;
+        }
+        let slot = self.lines.len();
+        self.lines.push(line);
         let bytes = (slot + 1) << self.shift;
         if self.data.len() < bytes {
             self.data.resize(bytes, 0);
@@ -217,14 +239,13 @@ impl Cache {
         if self.stamped && self.stamps.len() < bytes / 4 {
             self.stamps.resize(bytes / 4, 0);
         }
-        self.tags[way] = self.tag(number);
-        self.slots[way] = slot as u32;
-        let hint = number as usize & (self.hints.len() - 1);
-        self.hints[hint] = way as u32;
-        self.tick += 1;
-        self.used[way] = self.tick;
-        self.live += 1;
         slot
+    }
+
+    /// True if some line may be dirty.
+    #[inline]
+    pub fn may_be_dirty(&self) -> bool {
+        !self.dirty.is_empty()
     }
 
     /// The line in a slot.
@@ -250,6 +271,22 @@ impl Cache {
     pub fn mark_volatile(&mut self, slot: usize) {
         self.lines[slot].volatile = true;
         self.any_volatile = true;
+    }
+
+    /// Takes a line that lacks all its bytes from what `fetch` puts there; it says
+    /// which exist. Not for caches that keep stamps.
+    #[inline]
+    pub fn take_whole(&mut self, slot: usize, fetch: impl FnOnce(&mut [u8]) -> ByteMask) {
+        let to = &mut self.data[slot << self.shift..(slot + 1) << self.shift];
+        self.lines[slot].valid = fetch(to);
+    }
+
+    /// Writes a few bytes of a line.
+    #[inline]
+    pub fn patch(&mut self, slot: usize, at: usize, bytes: &[u8]) {
+        let start = (slot << self.shift) + at;
+        self.data[start..start + bytes.len()].copy_from_slice(bytes);
+        self.lines[slot].valid |= span(at as u32, bytes.len() as u32);
     }
 
     /// Takes the bytes of `mask` from `from`, which is a line's bytes or fewer

@@ -208,6 +208,12 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
+    /// True if something was.
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        self.found[0].is_some()
+    }
+
     /// Adds it to what is known already.
     pub(crate) fn note(
         &self,

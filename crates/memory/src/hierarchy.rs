@@ -29,7 +29,7 @@ pub use flush::ActionCost;
 pub use port::{WaveContext, WavePort};
 pub use stores::Land;
 
-use crate::cache::Cache;
+use crate::cache::{Cache, MAX_LINE};
 use crate::coherent::MissRecord;
 use crate::space::AddressSpace;
 use backing::Backing;
@@ -91,6 +91,15 @@ impl Route {
     }
 }
 
+/// The ways of one compute unit's waves.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unit {
+    vector: Route,
+    scalar: Route,
+    /// What a store passes between the unit's own cache and L2.
+    between: Route,
+}
+
 /// The caches of one device and what is on its way to them. One thread drives it.
 pub struct Hierarchy {
     topology: Topology,
@@ -99,6 +108,11 @@ pub struct Hierarchy {
     classes: Vec<CacheClass>,
     /// First cache of each class of [`CacheClass::ALL`].
     first: [Option<u16>; CacheClass::ALL.len()],
+    /// What each unit's waves go through.
+    units: Vec<Unit>,
+    l2: Option<usize>,
+    /// Bytes of a line of the vector cache, as a power of two.
+    vector_shift: u32,
     backing: Backing,
     stores: Stores,
     record: Recorder,
@@ -133,7 +147,11 @@ impl Hierarchy {
             }
         }
         let stores = Stores::new(topology.compute_units);
-        Self {
+        let mut new = Self {
+            units: Vec::new(),
+            l2: first[class_index(CacheClass::L2)].map(usize::from),
+            vector_shift: first[class_index(CacheClass::Vector)]
+                .map_or(MAX_LINE.trailing_zeros(), |c| caches[usize::from(c)].shift()),
             topology,
             rules,
             caches,
@@ -146,7 +164,16 @@ impl Hierarchy {
             groups: Box::default(),
             misses: Vec::new(),
             seq: 0,
-        }
+        };
+        let between = [CacheClass::Vector, CacheClass::L2];
+        new.units = (0..new.topology.compute_units.max(1))
+            .map(|unit| Unit {
+                vector: new.route(Client::ShaderVector, unit, &[]),
+                scalar: new.route(Client::ShaderScalar, unit, &[]),
+                between: new.route(Client::ShaderVector, unit, &between),
+            })
+            .collect();
+        new
     }
 
     /// The device's caches as they were when it was made: cold, nothing on the
@@ -249,6 +276,12 @@ impl Hierarchy {
             }
             None => 0..0,
         }
+    }
+
+    /// The ways of a unit; of the last, if there are not so many.
+    #[inline]
+    fn unit(&self, unit: u32) -> &Unit {
+        &self.units[(unit as usize).min(self.units.len() - 1)]
     }
 
     /// The cache of a class that serves a unit.

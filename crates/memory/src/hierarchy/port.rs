@@ -75,6 +75,23 @@ impl Part<'_> {
 }
 
 impl WavePort<'_> {
+    /// Ends a request.
+    fn finish(&mut self, a: &Access, op: MissOp, bytes: u32, seq: u64, wrong: &Wrong) {
+        if wrong.any() {
+            let space = &self.h.backing.space;
+            wrong.note(space, &mut self.h.misses, op, a.loc, bytes);
+        }
+        if self.h.record.on {
+            let kind = match op {
+                MissOp::Load | MissOp::Scalar => AccessKind::Read,
+                MissOp::Store => AccessKind::Write,
+                MissOp::Atomic => AccessKind::Atomic,
+            };
+            let head = self.head(a, kind, seq);
+            self.h.record.finish(head);
+        }
+    }
+
     fn head(&self, a: &Access, kind: AccessKind, seq: u64) -> Head {
         let client = match (kind, a.path) {
             (AccessKind::Atomic, _) => Client::ShaderAtomic,
@@ -120,13 +137,15 @@ impl WavePort<'_> {
         let behind = (a.path == Path::Vector).then_some(unit);
         let how = How { volatile, behind };
         let h = &*self.h;
+        if !a.coherent && !kind.uncached && !(volatile && skip_volatile) {
+            let ways = h.unit(unit);
+            let route = if a.path == Path::Vector { ways.vector } else { ways.scalar };
+            return Way { route, past: Route::default(), how, after: None };
+        }
         let skipped: &[CacheClass] = if a.coherent && a.path == Path::Vector {
             h.rules.coherent_skips
         } else if volatile && skip_volatile {
             &[nearest]
-        } else if !kind.uncached {
-            let route = h.route(client, unit, &[]);
-            return Way { route, past: Route::default(), how, after: None };
         } else {
             &[]
         };
@@ -243,13 +262,11 @@ impl WavePort<'_> {
         if a.coherent || kind.uncached || volatile && wave.volatile_skips_vector {
             rule = PassingStore::Drop;
         }
-        let own = self.h.instance(CacheClass::Vector, wave.unit);
-        let shift = self.h.vector_shift();
+        let own = self.h.unit(wave.unit).vector.at[0];
+        let shift = self.h.vector_shift;
         let bytes = (ask.step * data.len()) as u64;
         self.h.collect(ask, data, shift, |h, group, base, data| {
-            if let Some(own) = own {
-                h.pass(usize::from(own), rule, base, group.mask, &data[..1 << shift], seq);
-            }
+            h.pass(usize::from(own), rule, base, group.mask, &data[..1 << shift], seq);
             if h.record.on {
                 for (at, len) in byte_runs(group.mask) {
                     let (start, len) = (base + at as u64, len as u64);
@@ -330,11 +347,14 @@ impl WavePort<'_> {
         let slip = (a.base.0 & low) as u32;
         // The caches above L2 do not keep what an atomic changes: the unit's own
         // line goes, GL1's does what its rule for stores says.
-        let mut drops = self.h.route(Client::ShaderVector, unit, &[CacheClass::L2]);
+        let mut drops = self.h.unit(unit).vector;
+        drops.len = drops.len.saturating_sub(1);
         if !a.coherent && self.h.rules.switches.passing_store.value == PassingStore::Leave {
             drops.len = drops.len.min(1);
         }
         let mut wrong = Wrong::default();
+        let shift = self.h.vector_shift;
+        let mut dropped = None;
         for lane in mask.iter() {
             let i = lane as usize;
             let word = u64::from(offsets[i].saturating_add(slip)) & !low;
@@ -349,7 +369,10 @@ impl WavePort<'_> {
                 wrong.add(kind, lane, GpuAddress(at));
                 continue;
             };
-            self.h.drop_past(drops.caches(), at, size);
+            if dropped != Some(at >> shift) {
+                self.h.drop_past(drops.caches(), at, size);
+                dropped = Some(at >> shift);
+            }
             let volatile = self.volatile(a, kind);
             let old = if kind.uncached {
                 self.h.uncached(at, size);
@@ -359,10 +382,7 @@ impl WavePort<'_> {
             };
             keep(i, old);
         }
-        let space = &self.h.backing.space;
-        wrong.note(space, &mut self.h.misses, MissOp::Atomic, a.loc, bytes);
-        let head = self.head(a, AccessKind::Atomic, seq);
-        self.h.record.finish(head);
+        self.finish(a, MissOp::Atomic, bytes, seq, &wrong);
     }
 }
 
@@ -378,10 +398,7 @@ impl Port for WavePort<'_> {
                 self.load_part(&Part { a, base, offsets, mask }, out, &mut wrong);
             }
         }
-        let space = &self.h.backing.space;
-        wrong.note(space, &mut self.h.misses, MissOp::Load, a.loc, step as u32);
-        let head = self.head(a, AccessKind::Read, seq);
-        self.h.record.finish(head);
+        self.finish(a, MissOp::Load, step as u32, seq, &wrong);
     }
 
     fn store(&mut self, a: &Access, offsets: &Lanes, masks: &[LaneMask], data: &[Lanes]) {
@@ -395,10 +412,7 @@ impl Port for WavePort<'_> {
                 self.store_part(&Part { a, base, offsets, mask }, data, seq, &mut wrong);
             }
         }
-        let space = &self.h.backing.space;
-        wrong.note(space, &mut self.h.misses, MissOp::Store, a.loc, step as u32);
-        let head = self.head(a, AccessKind::Write, seq);
-        self.h.record.finish(head);
+        self.finish(a, MissOp::Store, step as u32, seq, &wrong);
     }
 
     fn atomic(
@@ -445,6 +459,7 @@ impl Port for WavePort<'_> {
             loc: 0,
         };
         let end = address.0.wrapping_add(out.len() as u64);
+        let mut wrong = Wrong::default();
         if let Some(kind) = self.kind(address.0, end, false) {
             let way = self.way(&a, kind);
             if kind.uncached {
@@ -453,15 +468,9 @@ impl Port for WavePort<'_> {
             self.h.read_span(&way, address.0, out, |_, _| 0);
         } else {
             out.fill(0);
-            let mut wrong = Wrong::default();
             self.bytes_of(&a, address.0, out, 0, &mut wrong);
-            let space = &self.h.backing.space;
-            // One request, one miss.
-            let bytes = out.len() as u32;
-            wrong.note(space, &mut self.h.misses, MissOp::Scalar, 0, bytes);
         }
-        let head = self.head(&a, AccessKind::Read, seq);
-        self.h.record.finish(head);
+        self.finish(&a, MissOp::Scalar, out.len() as u32, seq, &wrong);
     }
 
     fn fence(&mut self) {

@@ -133,6 +133,55 @@ impl Had {
         };
         self.levels[..self.len].iter().find(held).and_then(|l| l.2)
     }
+
+    /// The same, if it is the same for all bytes of a run.
+    fn of_all(&self, address: u64, len: u32) -> Option<Option<CacheClass>> {
+        for &(base, valid, class) in &self.levels[..self.len] {
+            let at = address.checked_sub(base).filter(|&at| at < 128)?;
+            let wanted = span(at as u32, len);
+            match valid & wanted {
+                0 => {}
+                all if all == wanted => return Some(class),
+                _ => return None,
+            }
+        }
+        Some(None)
+    }
+}
+
+/// Notes the bytes `need` of the line at `base`; `stamps` are those of its dwords.
+fn note(
+    record: &mut Recorder,
+    had: &Had,
+    base: u64,
+    need: ByteMask,
+    stamps: &[u64],
+    lane: impl Fn(u64, u64) -> u8,
+) {
+    for (at, len) in runs(need) {
+        let start = base + at as u64;
+        let ages = &stamps[at / 4..(at + len).div_ceil(4)];
+        if let Some(hit) = had.of_all(start, len as u32)
+            && ages.iter().all(|&a| a == ages[0])
+        {
+            let lane = lane(start, start + len as u64);
+            record.touch(start, len as u64, lane, hit, ages[0]);
+            continue;
+        }
+        let mut from = at;
+        while from < at + len {
+            let origin = (had.of(base + from as u64), stamps[from / 4]);
+            let mut to = from + 1;
+            while to < at + len
+                && (to % 4 != 0 || origin == (had.of(base + to as u64), stamps[to / 4]))
+            {
+                to += 1;
+            }
+            let (start, n) = (base + from as u64, (to - from) as u64);
+            record.touch(start, n, lane(start, start + n), origin.0, origin.1);
+            from = to;
+        }
+    }
 }
 
 impl Hierarchy {
@@ -146,33 +195,22 @@ impl Hierarchy {
         need: ByteMask,
         lane: impl Fn(u64, u64) -> u8,
     ) {
-        let stamps = self.stamps_of(cache, slot, base);
-        self.note_bytes(base, need, &stamps, lane);
+        let line = &self.caches[cache];
+        let mut lowered = [0; MAX_DWORDS];
+        let mut stamps = line.stamps(slot);
+        if self.classes[cache] == CacheClass::L2 && !self.stores.none() {
+            lowered[..stamps.len()].copy_from_slice(stamps);
+            let lowered = &mut lowered[..stamps.len()];
+            self.stores.lower(base, lowered, line.line(slot).dirty);
+            stamps = lowered;
+        }
+        note(&mut self.record, &self.had, base, need, stamps, lane);
     }
 
-    /// As [`Self::note_read`], of bytes with these stamps.
-    pub(super) fn note_bytes(
-        &mut self,
-        base: u64,
-        need: ByteMask,
-        stamps: &[u64; MAX_DWORDS],
-        lane: impl Fn(u64, u64) -> u8,
-    ) {
-        for (at, len) in runs(need) {
-            let mut from = at;
-            while from < at + len {
-                let origin = (self.had.of(base + from as u64), stamps[from / 4]);
-                let mut to = from + 1;
-                while to < at + len
-                    && (to % 4 != 0 || origin == (self.had.of(base + to as u64), stamps[to / 4]))
-                {
-                    to += 1;
-                }
-                let (start, n) = (base + from as u64, (to - from) as u64);
-                self.record.touch(start, n, lane(start, start + n), origin.0, origin.1);
-                from = to;
-            }
-        }
+    /// As [`Self::note_read`], of bytes of memory.
+    pub(super) fn note_bytes(&mut self, base: u64, need: ByteMask, lane: impl Fn(u64, u64) -> u8) {
+        let stamps = self.stamps_of_memory(base);
+        note(&mut self.record, &self.had, base, need, &stamps, lane);
     }
 
     /// How old the dwords of a present line are, stores that L2 does not have
@@ -189,7 +227,7 @@ impl Hierarchy {
     }
 
     /// How old the dwords are that memory gives now for the bytes at `base`.
-    pub(super) fn stamps_of_memory(&mut self, base: u64) -> [u64; MAX_DWORDS] {
+    fn stamps_of_memory(&mut self, base: u64) -> [u64; MAX_DWORDS] {
         let mut stamps = [self.seq; MAX_DWORDS];
         self.stores.lower(base, &mut stamps, 0);
         for l2 in self.of_class(CacheClass::L2) {

@@ -3,7 +3,7 @@
 use super::Hierarchy;
 use crate::cache::{ByteMask, MAX_LINE, copy_masked, span};
 use std::collections::VecDeque;
-use wavefence_base::{CacheClass, Client, DispatchId, PassingStore};
+use wavefence_base::{DispatchId, PassingStore};
 
 /// Which stores arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +71,10 @@ impl Stores {
 
     fn queue(&self, unit: u32) -> usize {
         (unit as usize).min(self.queues.len() - 1)
+    }
+
+    pub fn none(&self) -> bool {
+        self.total == 0
     }
 
     pub fn is_idle(&self, unit: u32) -> bool {
@@ -200,10 +204,10 @@ impl Hierarchy {
 
     fn land_oldest(&mut self, unit: u32) -> bool {
         let Some(p) = self.stores.pop(unit) else { return false };
-        let line = 1 << self.vector_shift();
+        let line = 1 << self.vector_shift;
         let data = &p.data[..line];
         // It passes the caches between the unit's own and L2.
-        let route = self.route(Client::ShaderVector, unit, &[CacheClass::Vector, CacheClass::L2]);
+        let route = self.unit(unit).between;
         let mut rule = self.rules.switches.passing_store.value;
         if p.coherent || p.uncached {
             rule = PassingStore::Drop;

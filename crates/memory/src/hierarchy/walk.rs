@@ -15,16 +15,10 @@ pub(super) struct How {
 }
 
 impl Hierarchy {
-    /// Bytes of a line of the vector cache, as a power of two.
-    #[inline]
-    pub(super) fn vector_shift(&self) -> u32 {
-        let vector = self.of_class(CacheClass::Vector).start;
-        self.caches.get(vector).map_or(MAX_LINE.trailing_zeros(), |c| c.shift())
-    }
-
     /// Room for a line; what has to go is written back.
     pub(super) fn place(&mut self, cache: usize, number: u64) -> usize {
-        if let Some(victim) = self.caches[cache].victim(number)
+        if self.caches[cache].may_be_dirty()
+            && let Some(victim) = self.caches[cache].victim(number)
             && self.caches[cache].line(victim).dirty != 0
         {
             self.write_back(cache, victim);
@@ -74,8 +68,52 @@ impl Hierarchy {
             Some(slot) => slot,
             None => self.place(c, number),
         };
-        self.complete(route, level, slot, number, how);
+        if self.record.on || !self.complete_whole(route, level, slot, number, how) {
+            self.complete(route, level, slot, number, how);
+        }
         slot
+    }
+
+    /// Takes a line that lacks everything from one line below, or from memory.
+    /// False, and nothing done, if that is not how it is.
+    #[inline]
+    fn complete_whole(
+        &mut self,
+        route: &Route,
+        level: usize,
+        slot: usize,
+        number: u64,
+        how: How,
+    ) -> bool {
+        let c = usize::from(route.at[level]);
+        if self.caches[c].line(slot).valid != 0 {
+            return false;
+        }
+        let (shift, len) = (self.caches[c].shift(), self.caches[c].line_bytes());
+        if level + 1 == route.len {
+            let backing = &mut self.backing;
+            self.caches[c].take_whole(slot, |to| backing.fetch(number << shift, to));
+        } else {
+            let below = usize::from(route.at[level + 1]);
+            let skip = self.caches[below].shift();
+            if skip < shift {
+                return false;
+            }
+            let at = number << shift;
+            let within = at as usize & ((1 << skip) - 1);
+            let need = span(within as u32, len as u32);
+            let from = self.ensure(route, level + 1, at >> skip, need, how);
+            let Ok([to, below]) = self.caches.get_disjoint_mut([c, below]) else { return false };
+            let valid = below.line(from).valid >> within & span(0, len as u32);
+            to.take_whole(slot, |to| {
+                to.copy_from_slice(&below.bytes(from)[within..within + len]);
+                valid
+            });
+        }
+        if how.volatile {
+            self.caches[c].mark_volatile(slot);
+        }
+        true
     }
 
     /// Takes the bytes that a line lacks from the level below.
@@ -166,7 +204,7 @@ impl Hierarchy {
         stamp: u64,
         volatile: bool,
     ) {
-        let Some(l2) = self.instance(CacheClass::L2, 0).map(usize::from) else {
+        let Some(l2) = self.l2 else {
             self.backing.write_back(base, data, mask);
             return;
         };
@@ -212,11 +250,10 @@ impl Hierarchy {
         volatile: bool,
         change: impl FnOnce(u64) -> u64,
     ) -> u64 {
-        let Some(cache) = self.instance(CacheClass::L2, 0) else {
+        let Some(l2) = self.l2 else {
             return self.change_memory(address, bytes, lane, change);
         };
-        let route = Route { at: [cache, 0, 0, 0], len: 1 };
-        let l2 = usize::from(cache);
+        let route = Route { at: [l2 as u16, 0, 0, 0], len: 1 };
         let shift = self.caches[l2].shift();
         let within = address as usize & (self.caches[l2].line_bytes() - 1);
         let need = span(within as u32, bytes);
@@ -231,10 +268,7 @@ impl Hierarchy {
         let mut word = [0; 8];
         word[..n].copy_from_slice(&cache.bytes(slot)[within..within + n]);
         let old = u64::from_le_bytes(word);
-        let new = change(old).to_le_bytes();
-        let mut line = [0; MAX_LINE];
-        line[within..within + n].copy_from_slice(&new[..n]);
-        cache.set(slot, need, &line, &[]);
+        cache.patch(slot, within, &change(old).to_le_bytes()[..n]);
         cache.stamp(slot, need, self.seq);
         cache.soil(slot, need);
         old
@@ -268,8 +302,7 @@ impl Hierarchy {
         while at < address + len {
             let base = at & !(line - 1);
             let n = (base + line).min(address + len) - at;
-            let stamps = self.stamps_of_memory(base);
-            self.note_bytes(base, span((at - base) as u32, n as u32), &stamps, |_, _| lane);
+            self.note_bytes(base, span((at - base) as u32, n as u32), |_, _| lane);
             at += n;
         }
     }
@@ -288,6 +321,7 @@ impl Hierarchy {
     }
 
     /// Drops the lines of a unit's caches that an access goes past.
+    #[inline]
     pub(super) fn drop_past(&mut self, caches: &[u16], address: u64, len: u64) {
         for &cache in caches {
             let cache = &mut self.caches[usize::from(cache)];

@@ -213,26 +213,56 @@ impl Hierarchy {
             return;
         }
         if let Some(first) = sequence(ask.offsets, ask.mask, bytes as u32, ask.extent) {
-            let n = ask.mask.count() as usize;
-            let mut stage = [0; 64 * 4 * PART];
-            let start = ask.at(first);
-            let lane = |from: u64, _| (first as u64 + (from - start) / bytes as u64) as u8;
-            self.read_span(way, start, &mut stage[..n * bytes], lane);
-            let stage = &stage[..n * bytes];
-            for (c, out) in out.iter_mut().enumerate() {
-                let lanes = out[first..first + n].iter_mut().zip(stage.chunks_exact(bytes));
-                let (from, to) = (c * ask.step, (c + 1) * ask.step);
-                if ask.step == 4 {
-                    lanes.for_each(|(to, v)| {
-                        *to = u32::from_le_bytes([v[from], v[from + 1], v[from + 2], v[from + 3]]);
-                    });
-                } else {
-                    lanes.for_each(|(o, v)| *o = word(&v[from..to]));
+            match out {
+                [out] if ask.step == 4 => return self.gather_words(way, ask, first, out),
+                _ if bytes <= 16 => {
+                    return self.gather_sequence::<{ 64 * 16 }>(way, ask, first, out);
+                }
+                _ => {
+                    return self.gather_sequence::<{ 64 * 4 * PART }>(way, ask, first, out);
                 }
             }
-            return;
         }
         self.gather_apart(way, ask, out);
+    }
+
+    /// As [`Self::gather`], one word each of lanes from `first` on, in a row.
+    fn gather_words(&mut self, way: &Way, ask: &Ask<'_>, first: usize, out: &mut Lanes) {
+        let n = ask.mask.count() as usize;
+        let start = ask.at(first);
+        let lane = |from: u64, _| (first as u64 + (from - start) / 4) as u8;
+        let mut stage = [0; 64 * 4];
+        self.read_span(way, start, &mut stage[..4 * n], lane);
+        for (to, v) in out[first..first + n].iter_mut().zip(stage.as_chunks().0) {
+            *to = u32::from_le_bytes(*v);
+        }
+    }
+
+    /// As [`Self::gather_words`], of any size; `ROOM` is that of all lanes.
+    fn gather_sequence<const ROOM: usize>(
+        &mut self,
+        way: &Way,
+        ask: &Ask<'_>,
+        first: usize,
+        out: &mut [Lanes],
+    ) {
+        let bytes = ask.step * out.len();
+        let n = ask.mask.count() as usize;
+        let mut stage = [0; ROOM];
+        let start = ask.at(first);
+        let lane = |from: u64, _| (first as u64 + (from - start) / bytes as u64) as u8;
+        self.read_span(way, start, &mut stage[..n * bytes], lane);
+        for (c, out) in out.iter_mut().enumerate() {
+            let lanes = out[first..first + n].iter_mut().zip(stage.chunks_exact(bytes));
+            let (from, to) = (c * ask.step, (c + 1) * ask.step);
+            if ask.step == 4 {
+                lanes.for_each(|(to, v)| {
+                    *to = u32::from_le_bytes([v[from], v[from + 1], v[from + 2], v[from + 3]]);
+                });
+            } else {
+                lanes.for_each(|(o, v)| *o = word(&v[from..to]));
+            }
+        }
     }
 
     /// As [`Self::gather`], lanes in any order.
@@ -297,6 +327,13 @@ impl Hierarchy {
     ) {
         let bytes = ask.step * data.len();
         let len = 1usize << shift;
+        if let [words] = data
+            && ask.step == 4
+            && let Some(first) = sequence(ask.offsets, ask.mask, 4, ask.extent)
+        {
+            let words = &words[first..first + ask.mask.count() as usize];
+            return self.collect_words(ask.at(first), first, words, shift, each);
+        }
         self.groups.clear();
         for lane in ask.mask.iter() {
             let mut value = [0; 4 * PART];
@@ -321,6 +358,38 @@ impl Hierarchy {
         for i in 0..self.groups.list.len() {
             let (group, data) = (self.groups.list[i], self.groups.data[i]);
             each(self, &group, group.number << shift, &data);
+        }
+    }
+
+    /// As [`Self::collect`], of words that follow each other from `start` on, of
+    /// lanes from `first` on.
+    fn collect_words(
+        &mut self,
+        start: u64,
+        first: usize,
+        words: &[u32],
+        shift: u32,
+        mut each: impl FnMut(&mut Self, &Group, u64, &[u8; MAX_LINE]),
+    ) {
+        let mut stage = [0; 64 * 4];
+        for (to, v) in stage.as_chunks_mut().0.iter_mut().zip(words) {
+            *to = v.to_le_bytes();
+        }
+        let len = 1usize << shift;
+        let total = 4 * words.len();
+        let mut done = 0;
+        while done < total {
+            let here = start + done as u64;
+            let within = here as usize & (len - 1);
+            let n = (len - within).min(total - done);
+            let mut data = [0; MAX_LINE];
+            data[within..within + n].copy_from_slice(&stage[done..done + n]);
+            let (low, high) = (first + done / 4, first + (done + n).div_ceil(4));
+            let lanes = LaneMask::first(high as u32) & !LaneMask::first(low as u32);
+            let number = here >> shift;
+            let group = Group { number, lanes, mask: span(within as u32, n as u32) };
+            each(self, &group, number << shift, &data);
+            done += n;
         }
     }
 }
