@@ -8,12 +8,13 @@ WAVEFENCE = $(TARGET)/release/wavefence
 # One profile for everything, so that nothing is built twice.
 BUILD = $(CARGO) build --release --package wavefence-cli
 
-.PHONY: help demo test lint unit smoke build dxc cargo clean
+.PHONY: help demo test lint unit smoke oracle build dxc cargo clean
 
 help:
 	@echo 'make demo [PROFILE=series-x] [IMAGE=photo.png]  run the demo, result in target/demo/'
 	@echo 'make test                                       everything that CI runs'
 	@echo 'make lint | unit | smoke                        its parts'
+	@echo 'make oracle                                     the flush oracle alone'
 	@echo 'make build                                      the program: $(WAVEFENCE)'
 	@echo 'make dxc                                        fetch the HLSL compiler to .tools/dxc/'
 	@echo 'make clean                                      remove what was built'
@@ -50,6 +51,10 @@ smoke: build dxc
 	cmp target/smoke/xbox-one.png target/smoke/xbox-one--fast.png
 	cmp target/smoke/series-x.png target/smoke/series-x--fast.png
 	cmp target/smoke/series-x.png target/smoke/xbox-one.png
+
+# hardware/caches.md 6.1 as tests; the last line counts them.
+oracle: cargo
+	@$(CARGO) test --release --package wavefence --test oracle
 
 build: cargo
 	$(BUILD)

@@ -1,5 +1,7 @@
 //! Inputs, grids and references of the kernels.
 
+use crate::small::small;
+
 /// The kernels, in the order of the table.
 pub const NAMES: [&str; 8] =
     ["mandel", "nbody", "blur", "hist", "matmul", "bitonic", "scan", "saxpy"];
@@ -45,11 +47,11 @@ impl Random {
     }
 }
 
-fn bytes_u(words: &[u32]) -> Vec<u8> {
+pub(crate) fn bytes_u(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
-fn bytes_f(floats: &[f32]) -> Vec<u8> {
+pub(crate) fn bytes_f(floats: &[f32]) -> Vec<u8> {
     floats.iter().flat_map(|f| f.to_le_bytes()).collect()
 }
 
@@ -61,7 +63,7 @@ fn as_f(bytes: &[u8]) -> Vec<f32> {
     as_u(bytes).into_iter().map(f32::from_bits).collect()
 }
 
-fn exact(expected: Vec<u32>) -> Check {
+pub(crate) fn exact(expected: Vec<u32>) -> Check {
     Box::new(move |bytes| {
         let got = as_u(bytes);
         if got.len() != expected.len() {
@@ -75,7 +77,7 @@ fn exact(expected: Vec<u32>) -> Check {
 }
 
 /// Largest error over the largest magnitude.
-fn close(expected: Vec<f64>, tolerance: f64) -> Check {
+pub(crate) fn close(expected: Vec<f64>, tolerance: f64) -> Check {
     Box::new(move |bytes| {
         let got = as_f(bytes);
         if got.len() != expected.len() {
@@ -274,7 +276,7 @@ fn saxpy() -> Case {
 /// The case of that name.
 ///
 /// # Panics
-/// If the name is not one of [`NAMES`].
+/// If the name is one of neither [`NAMES`] nor [`SMALL`](crate::SMALL).
 pub fn case(name: &str) -> Case {
     match name {
         "mandel" => mandel(),
@@ -285,6 +287,6 @@ pub fn case(name: &str) -> Case {
         "bitonic" => bitonic(),
         "scan" => scan(),
         "saxpy" => saxpy(),
-        other => panic!("no kernel is named {other}"),
+        other => small(other).unwrap_or_else(|| panic!("no kernel is named {other}")),
     }
 }

@@ -6,6 +6,8 @@
 
 pub mod cases;
 mod run;
+mod small;
 
 pub use cases::{Case, NAMES, case};
 pub use run::{Engine, Measured, Setup, helper_path, measure, spirv};
+pub use small::SMALL;

@@ -1,11 +1,12 @@
-//! `wavefence-bench [--threads N] [--repeats N] [--model] [--wave32] [--json PATH]
-//! [KERNEL…]`, or `--emit-spirv FOLDER`: times the eight kernels.
+//! `wavefence-bench [--threads N] [--repeats N] [--model] [--check] [--wave32] [--json PATH]
+//! [KERNEL…]`, or `--emit-spirv FOLDER`: times the eight kernels, or the small
+//! ones that Oclgrind is compared on.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use wavefence_base::WaveSize;
-use wavefence_bench::{Engine, NAMES, Setup, case, helper_path, measure, spirv};
+use wavefence_bench::{Engine, NAMES, SMALL, Setup, case, helper_path, measure, spirv};
 
 /// What the command line asked for.
 struct Options {
@@ -25,11 +26,16 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
             "--threads" => options.setup.engine = Engine::Fast(number()?),
             "--repeats" => options.setup.repeats = number()?,
             "--model" => options.setup.engine = Engine::Model,
+            "--check" => options.setup.engine = Engine::Checked,
             "--wave32" => options.setup.wave = WaveSize::W32,
             "--json" => options.json = Some(value()?.into()),
             "--emit-spirv" => options.emit = Some(value()?.into()),
-            name if NAMES.contains(&name) => options.names.push(arg),
-            other => return Err(format!("{other} is neither an option nor a kernel: {NAMES:?}")),
+            name if NAMES.contains(&name) || SMALL.contains(&name) => options.names.push(arg),
+            other => {
+                return Err(format!(
+                    "{other} is neither an option nor a kernel: {NAMES:?} {SMALL:?}"
+                ));
+            }
         }
     }
     if options.names.is_empty() {

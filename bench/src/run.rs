@@ -4,7 +4,8 @@ use crate::Case;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use wavefence_base::{ProfileName, WaveSize};
+use wavefence_base::{Profile, ProfileName, Topology, Verdict, WaveSize};
+use wavefence_check::Checker;
 use wavefence_d3d::enums::D3D12XBOX_DISPATCH_FLAGS;
 use wavefence_d3d::{CommandList, Device, ListKind, Queue, RunMode};
 use wavefence_shader::lower::LowerOptions;
@@ -13,8 +14,10 @@ use wavefence_shader::source::{CompileOptions, Language, Source, compile, load_k
 /// Which run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// The model run.
+    /// The model run, nobody listening.
     Model,
+    /// The model run with every hazard rule.
+    Checked,
     /// The fast run on that many host threads.
     Fast(usize),
 }
@@ -89,11 +92,15 @@ pub fn measure(case: &Case, setup: Setup, helper: &Path) -> Result<Measured, Str
     let (source, options) = options(case, setup.wave, helper);
     let kernel = load_kernel(&source, &options, &LowerOptions::default()).map_err(|e| text(&e))?;
     let mode = match setup.engine {
-        Engine::Model => RunMode::Model,
+        Engine::Model | Engine::Checked => RunMode::Model,
         Engine::Fast(threads) => RunMode::Fast { threads },
     };
-    let mut device =
-        Device::builder().profile(ProfileName::SeriesX).mode(mode).build().map_err(|e| text(&e))?;
+    let mut builder = Device::builder().profile(ProfileName::SeriesX).mode(mode);
+    let checker = Checker::new(Topology::of(&Profile::get(ProfileName::SeriesX)));
+    if setup.engine == Engine::Checked {
+        builder = builder.observer(Box::new(checker.clone()));
+    }
+    let mut device = builder.build().map_err(|e| text(&e))?;
     let queue = device.compute_queue(0, 0).map_err(|e| text(&e))?;
     let pipeline = device.create_pipeline(case.name, Arc::new(kernel)).map_err(|e| text(&e))?;
     let mut list = device.create_command_list(case.name, ListKind::Compute);
@@ -119,6 +126,14 @@ pub fn measure(case: &Case, setup: Setup, helper: &Path) -> Result<Measured, Str
     let (address, bytes) = result.ok_or_else(|| text(&"no result buffer"))?;
     let got = device.read(address, bytes).map_err(|e| text(&e))?;
     (case.check)(&got).map_err(|e| text(&e))?;
+    // The kernels are right: whatever is found is a false finding.
+    if let Some(hazard) = checker.hazards().iter().find(|h| h.verdict != Verdict::Advice) {
+        return Err(text(&format!(
+            "{}: {}",
+            hazard.rule.name,
+            hazard.message(checker.generation())
+        )));
+    }
     let mut once = || dispatch(&mut device, &queue, &list).map_err(|e| text(&e));
     if setup.repeats > 0 {
         once()?;

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 use wavefence_base::WaveSize;
-use wavefence_bench::{Engine, Setup, case, measure};
+use wavefence_bench::{Engine, SMALL, Setup, case, measure};
 
 fn right_everywhere(name: &str) {
     let case = case(name);
     let helper = Path::new(env!("CARGO_BIN_EXE_wavefence-bench"));
     for wave in [WaveSize::W32, WaveSize::W64] {
-        for engine in [Engine::Model, Engine::Fast(2)] {
+        for engine in [Engine::Model, Engine::Checked, Engine::Fast(2)] {
             let setup = Setup { engine, wave, repeats: 0 };
             if let Err(message) = measure(&case, setup, helper) {
                 panic!("{engine:?} {wave:?}: {message}");
@@ -19,6 +19,13 @@ fn right_everywhere(name: &str) {
 
 macro_rules! kernels {
     ($($name:ident)*) => { $(#[test] fn $name() { right_everywhere(stringify!($name)); })* };
+}
+
+#[test]
+fn the_small_ones() {
+    for name in SMALL {
+        right_everywhere(name);
+    }
 }
 
 kernels! { mandel nbody blur hist matmul bitonic scan saxpy }

@@ -19,11 +19,19 @@ fn root() -> PathBuf {
 }
 
 fn files() -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(root().join("scenarios"))
-        .expect("the folder is part of the repository")
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|e| e == "yaml"))
-        .collect();
+    let mut folders = vec![root().join("scenarios")];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).expect("the folder is part of the repository");
+        for entry in entries {
+            let path = entry.expect("a readable folder").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "yaml") {
+                files.push(path);
+            }
+        }
+    }
     files.sort();
     assert!(files.len() > 30, "only {} scenarios were found", files.len());
     files

@@ -373,12 +373,7 @@ impl<'a> Rig<'a> {
     }
 
     fn wait(list: &mut CommandList, at: GpuAddress, value: u32) {
-        list.wait_32_bit_value_x(
-            at,
-            D3D12_COMPARISON_FUNC_EQUAL,
-            value,
-            D3D12XBOX_WAIT_FLAG_NONE,
-        );
+        list.wait_32_bit_value_x(at, D3D12_COMPARISON_FUNC_EQUAL, value, D3D12XBOX_WAIT_FLAG_NONE);
     }
 
     fn one_queue(&mut self, elements: &[Element]) -> Result<()> {
