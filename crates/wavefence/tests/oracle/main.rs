@@ -82,7 +82,9 @@ fn cases(tally: &mut Tally, row: &Row, profile: ProfileName, face: Face, wanted:
     if !face.exists(&about) || !face.records(row) {
         return;
     }
-    let spelt = |e: &Element| face.spells(*e, queue_of(row), generation);
+    let minimal = &face.minimal(row, minimal)[..];
+    let spelt =
+        |e: &Element| face.spells(*e, queue_of(row), generation) && face.separable(*e, minimal);
     let title = format!("{row} {} {profile}", face.name());
     let chosen = |name: &str| wanted.iter().all(|w| name.contains(w.as_str()));
     let name = format!("{title} minimal");
@@ -108,6 +110,9 @@ fn extras(row: &Row, generation: Generation, minimal: &[Element]) -> Vec<Element
     use Element as E;
     let gl1 =
         generation == Generation::Gfx10_3 && minimal.iter().any(|e| matches!(e, E::L1i | E::Ki));
+    if row.consumer == "group-read" {
+        return Vec::new();
+    }
     let all = [E::Cs, E::Dma, E::L2wb, E::L2i, E::L1i, E::Ki, E::Ii, E::Gl1i, E::Pfp];
     all.into_iter()
         .filter(|e| !minimal.contains(e))

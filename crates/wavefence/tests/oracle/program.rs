@@ -74,6 +74,19 @@ const COPY: &str = "
     fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         if (id.x < arrayLength(&to)) { to[id.x] = x[id.x]; }
     }";
+/// One wave of a group stores what the other has read before and reads again.
+const GROUP: &str = "
+    @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+    @compute @workgroup_size(128)
+    fn main(@builtin(local_invocation_index) i: u32) {
+        if (i >= 64u) { out[i] = x[i - 64u]; }
+        workgroupBarrier();
+        if (i < 64u) { x[i] = i + NEWu; }
+        workgroupBarrier();
+        MORE
+        if (i >= 64u) { out[i - 64u] = x[i - 64u]; }
+    }";
 /// Two kernels of the same length, one writes 1 and one 2.
 const CODE: &str = "
     @group(0) @binding(1) var<storage, read_write> out: array<u32>;
@@ -106,6 +119,7 @@ struct Rig<'a> {
 pub fn run(row: &Row, name: ProfileName, face: Face, elements: &[Element]) -> Result<Outcome> {
     let mut rig = Rig::new(row, name, face)?;
     match (row.from, row.to) {
+        (_, _) if row.consumer == "group-read" => rig.one_group(elements)?,
         (Where::Host, _) | (Where::Dma, _) => rig.from_outside(elements)?,
         (_, Where::Dma | Where::Host) => rig.to_outside(elements)?,
         (from, to) if from == to => rig.one_queue(elements)?,
@@ -116,9 +130,12 @@ pub fn run(row: &Row, name: ProfileName, face: Face, elements: &[Element]) -> Re
 
 impl<'a> Rig<'a> {
     fn new(row: &'a Row, name: ProfileName, face: Face) -> Result<Self> {
-        let profile = Profile::get(name);
+        let mut profile = Profile::get(name);
+        // What row 35 is about; elsewhere a group sits on one unit.
+        profile.order.wgp_mode.value = row.consumer == "group-read";
         let checker = Checker::new(Topology::of(&profile));
-        let builder = Device::builder().profile(name).observer(Box::new(checker.clone()));
+        let builder =
+            Device::builder().custom_profile(profile.clone()).observer(Box::new(checker.clone()));
         let mut device = builder.build().map_err(text)?;
         let units = profile.compute_units.value;
         let reads = u64::from(units * WORDS) * 4;
@@ -180,6 +197,9 @@ impl<'a> Rig<'a> {
 
     fn list(&mut self, place: Where, name: &str) -> Result<CommandList> {
         let kind = self.queue(place)?.list_kind();
+        if self.face == Face::D3d11 && place != Where::Dma {
+            return self.device.create_context_x(name, kind).map_err(text);
+        }
         Ok(self.device.create_command_list(name, kind))
     }
 
@@ -336,7 +356,7 @@ impl<'a> Rig<'a> {
             "dma-memory" => {
                 list.insert_packets_x(&dma(memory, memory, x.address(), source.address(), bytes))
             }
-            "dma-l2" if self.face == Face::D3d12 => {
+            "dma-l2" if self.face != Face::Packets => {
                 list.copy_buffer_region(&x, 0, &source, 0, bytes)
             }
             "dma-l2" => list.insert_packets_x(&dma(l2, l2, x.address(), source.address(), bytes)),
@@ -372,17 +392,13 @@ impl<'a> Rig<'a> {
         self.device.write_u32s(self.x.address(), &words).map_err(text)
     }
 
-    fn wait(list: &mut CommandList, at: GpuAddress, value: u32) {
-        list.wait_32_bit_value_x(at, D3D12_COMPARISON_FUNC_EQUAL, value, D3D12XBOX_WAIT_FLAG_NONE);
-    }
-
     fn one_queue(&mut self, elements: &[Element]) -> Result<()> {
         let mut list = self.list(self.row.to, "Row")?;
         let site = self.site(&list);
         self.warm_up(&mut list)?;
         self.produce(&mut list)?;
         if elements.contains(&Element::Eop) {
-            Self::wait(&mut list, self.x.address(), NEW);
+            self.face.wait(&mut list, self.x.address(), NEW);
         }
         self.face.record(&mut list, &site, elements);
         let out = self.out.clone();
@@ -400,14 +416,14 @@ impl<'a> Rig<'a> {
         self.warm_up(&mut list)?;
         self.face.signal(&mut list, &site, &[], warmed, 1);
         if elements.contains(&Element::Xq) {
-            Self::wait(&mut list, produced, 1);
+            self.face.wait(&mut list, produced, 1);
         }
         self.face.record(&mut list, &site, elements);
         let out = self.out.clone();
         self.consume(&mut list, &out)?;
         if self.row.from == Where::Dma {
             let mut dma = self.list(Where::Dma, "Producer")?;
-            Self::wait(&mut dma, warmed, 1);
+            Face::D3d12.wait(&mut dma, warmed, 1);
             self.produce(&mut dma)?;
             Face::D3d12.signal(&mut dma, &site, &[], produced, 1);
             self.submit(self.row.to, &mut list)?;
@@ -415,7 +431,7 @@ impl<'a> Rig<'a> {
             return self.finish();
         }
         // Keeps the submission open while the host works.
-        Self::wait(&mut list, end, 1);
+        self.face.wait(&mut list, end, 1);
         self.submit(self.row.to, &mut list)?;
         self.device.run();
         if self.device.read_u32s(warmed, 1).map_err(text)? != [1] {
@@ -439,7 +455,7 @@ impl<'a> Rig<'a> {
         if self.row.to == Where::Dma {
             let mut dma = self.list(Where::Dma, "Consumer")?;
             if waits {
-                Self::wait(&mut dma, produced, 1);
+                Face::D3d12.wait(&mut dma, produced, 1);
             }
             let (x, out) = (self.x.clone(), self.out.clone());
             dma.copy_buffer_region(&out, 0, &x, 0, 256);
@@ -447,7 +463,7 @@ impl<'a> Rig<'a> {
             self.submit(Where::Dma, &mut dma)?;
             return self.finish();
         }
-        Self::wait(&mut list, end, 1);
+        self.face.wait(&mut list, end, 1);
         self.submit(self.row.from, &mut list)?;
         self.device.run();
         if waits {
@@ -460,6 +476,18 @@ impl<'a> Rig<'a> {
         self.device.write_u32s(self.out.address(), &seen).map_err(text)
     }
 
+    /// Producer and consumer are the waves of one group.
+    fn one_group(&mut self, elements: &[Element]) -> Result<()> {
+        let more = if elements.contains(&Element::Gl0) { "storageBarrier();" } else { "" };
+        let mut list = self.list(self.row.to, "Row")?;
+        let (x, out) = (self.x.clone(), self.out.clone());
+        self.dispatch(&mut list, "Group", &GROUP.replace("MORE", more), 1, |l| {
+            l.set_uav(0, 0, x.raw_view()).set_uav(1, 0, out.raw_view());
+        })?;
+        self.submit(self.row.to, &mut list)?;
+        self.finish()
+    }
+
     fn two_queues(&mut self, elements: &[Element]) -> Result<()> {
         let (warmed, produced) = (self.flag(0), self.flag(1));
         let mut b = self.list(self.row.to, "Consumer")?;
@@ -467,7 +495,7 @@ impl<'a> Rig<'a> {
         self.warm_up(&mut b)?;
         self.face.signal(&mut b, &site_b, &[], warmed, 1);
         if elements.contains(&Element::Xq) {
-            Self::wait(&mut b, produced, 1);
+            self.face.wait(&mut b, produced, 1);
         }
         let cache = |e: &&Element| !matches!(e, Element::Cs | Element::Xq);
         let on_b: Vec<Element> = elements.iter().filter(cache).copied().collect();
@@ -476,7 +504,7 @@ impl<'a> Rig<'a> {
         self.consume(&mut b, &out)?;
         let mut a = self.list(self.row.from, "Producer")?;
         let site_a = self.site(&a);
-        Self::wait(&mut a, warmed, 1);
+        self.face.wait(&mut a, warmed, 1);
         self.produce(&mut a)?;
         if elements.contains(&Element::Cs) {
             self.face.record(&mut a, &site_a, &[Element::Cs]);

@@ -4,7 +4,9 @@ use crate::rows::{Element, Row, Where};
 use wavefence_base::{Family, Generation, GpuAddress, Profile};
 use wavefence_d3d::CommandList;
 use wavefence_d3d::enums::{
-    D3D12XBOX_FLUSH as Flush, D3D12XBOX_FLUSH_RANGE_ALL, D3D12XBOX_WRITE_VALUE_BOP_FLAGS as Write,
+    D3D11_COMPARISON_FUNC, D3D11_FLUSH as Flush11, D3D11_FLUSH_GPU_CACHE_RANGE_ALL,
+    D3D11X_GPU_PIPELINED_EVENT, D3D12_COMPARISON_FUNC, D3D12XBOX_FLUSH as Flush,
+    D3D12XBOX_FLUSH_RANGE_ALL, D3D12XBOX_WAIT_FLAGS, D3D12XBOX_WRITE_VALUE_BOP_FLAGS as Write,
 };
 use wavefence_pm4::{Field, Kind, Packet, Ring, coher, data_sel, events, gcr, int_sel, sel};
 
@@ -15,15 +17,18 @@ pub enum Face {
     Packets,
     /// `FlushPipelineX` with everything in one call, and the D3D12.X write calls.
     D3d12,
+    /// The contexts of D3D11.X.
+    D3d11,
 }
 
 impl Face {
-    pub const ALL: [Self; 2] = [Self::Packets, Self::D3d12];
+    pub const ALL: [Self; 3] = [Self::Packets, Self::D3d12, Self::D3d11];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Packets => "packets",
             Self::D3d12 => "d3d12.x",
+            Self::D3d11 => "d3d11.x",
         }
     }
 
@@ -31,6 +36,7 @@ impl Face {
     pub fn exists(self, profile: &Profile) -> bool {
         match (self, profile.family) {
             (Self::Packets | Self::D3d12, Family::XboxOne | Family::Series) => true,
+            (Self::D3d11, family) => family == Family::XboxOne,
         }
     }
 
@@ -39,7 +45,7 @@ impl Face {
         let by_packets = ["dma-memory", "dma-memory-code", "data-memory", "data-l2"];
         match self {
             Self::Packets => true,
-            Self::D3d12 => {
+            Self::D3d12 | Self::D3d11 => {
                 !by_packets.contains(&row.producer.as_str()) && row.consumer != "predicate"
             }
         }
@@ -55,12 +61,43 @@ impl Face {
             E::Pfp => graphics,
             E::Gl1i => gfx10,
             // The API's copies wait for themselves, its signals are sent twice and
-            // confirmed with any L2 flag.
+            // confirmed (D3D12.X: with any L2 flag).
             E::Dma | E::Confirm => self == Self::Packets,
             E::Twice => self == Self::Packets && !gfx10,
             E::Vs | E::Ps => graphics,
-            E::Cbf | E::Dbf | E::Glmi | E::Gl0 | E::So => false,
+            // In the shader itself.
+            E::Gl0 => true,
+            E::Cbf | E::Dbf | E::Glmi | E::So => false,
         }
+    }
+
+    /// A row's minimal set in this face's elements: what its signals hold anyway is
+    /// no element of its own.
+    pub fn minimal(self, row: &Row, minimal: &[Element]) -> Vec<Element> {
+        use Element as E;
+        let mut set = minimal.to_vec();
+        if self != Self::D3d11 {
+            return set;
+        }
+        match row.number {
+            // Its signal carries no write-back: the shaders are waited for and L2 is
+            // written back before it.
+            26 => {
+                set.retain(|e| !matches!(e, E::Confirm | E::Twice));
+                set.insert(0, E::Cs);
+            }
+            // Its signal is confirmed, which waits for the stores.
+            34 => set.retain(|&e| e != E::Cs),
+            _ => {}
+        }
+        set
+    }
+
+    /// True if the element can be taken from that set alone: on a graphics context
+    /// of D3D11.X one call waits for shaders and holds the prefetch parser.
+    pub fn separable(self, element: Element, set: &[Element]) -> bool {
+        let held = self == Self::D3d11 && set.contains(&Element::Pfp);
+        !held || !matches!(element, Element::Cs | Element::Pfp)
     }
 
     /// Records waits and cache actions, in order.
@@ -80,6 +117,7 @@ impl Face {
                     list.flush_pipeline_x(flags, GpuAddress(0), D3D12XBOX_FLUSH_RANGE_ALL);
                 }
             }
+            Self::D3d11 => record_d3d11(list, at, elements),
         }
     }
 
@@ -110,7 +148,69 @@ impl Face {
                 let flush = if has(Element::L2wb) { write_back } else { Flush::NONE };
                 list.write_32_bit_value_bottom_of_pipe_x(address, value, flush, Write::NONE);
             }
+            Self::D3d11 => {
+                let before = [Element::Cs, Element::L2wb];
+                let before: Vec<Element> = before.into_iter().filter(|&e| has(e)).collect();
+                record_d3d11(list, at, &before);
+                list.write_value_bottom_of_pipe(address, value);
+            }
         }
+    }
+
+    /// Records a wait for a value.
+    pub fn wait(self, list: &mut CommandList, address: GpuAddress, value: u32) {
+        match self {
+            Self::Packets | Self::D3d12 => {
+                let func = D3D12_COMPARISON_FUNC::EQUAL;
+                list.wait_32_bit_value_x(address, func, value, D3D12XBOX_WAIT_FLAGS::NONE);
+            }
+            Self::D3d11 => {
+                let func = D3D11_COMPARISON_FUNC::EQUAL;
+                list.insert_wait_on_memory(address, 0, func, value, u32::MAX);
+            }
+        }
+    }
+}
+
+/// Waits by events, caches by the context's flush. With the prefetch parser in the
+/// set, `InsertWaitUntilIdle` waits for shaders and holds it, and the flush runs on
+/// it.
+fn record_d3d11(list: &mut CommandList, at: &Site, elements: &[Element]) {
+    let has = |e| elements.contains(&e);
+    let held = has(Element::Pfp);
+    let graphics = at.ring == Ring::Graphics;
+    if held {
+        list.insert_wait_until_idle();
+    } else if has(Element::Cs) {
+        list.gpu_send_pipelined_event(D3D11X_GPU_PIPELINED_EVENT::CS_PARTIAL_FLUSH);
+    }
+    let mut flags = elements.iter().fold(Flush11::empty(), |f, &e| f | flag11(e));
+    if flags.is_empty() {
+        return;
+    }
+    if graphics {
+        if held {
+            flags |= Flush11::ENGINE_PFP;
+        }
+        list.flush_gpu_cache_range(flags, GpuAddress(0), D3D11_FLUSH_GPU_CACHE_RANGE_ALL);
+    } else {
+        list.flush_gpu_caches_top_of_pipe(flags);
+    }
+}
+
+/// The flag of an element in the flushes of D3D11.X.
+fn flag11(element: Element) -> Flush11 {
+    use Element as E;
+    match element {
+        E::L2wb => Flush11::TEXTURE_L2_WRITEBACK,
+        E::L2i => Flush11::TEXTURE_L2_INVALIDATE,
+        E::L1i => Flush11::TEXTURE_L1_INVALIDATE,
+        E::Ki => Flush11::KCACHE_INVALIDATE,
+        E::Ii => Flush11::ICACHE_INVALIDATE,
+        // Other calls, or no element of these consoles.
+        E::Cs | E::Vs | E::Ps | E::Dma | E::Eop | E::Gl1i | E::Pfp => Flush11::empty(),
+        E::Confirm | E::Twice | E::Xq | E::Gl0 => Flush11::empty(),
+        E::Cbf | E::Dbf | E::Glmi | E::So => Flush11::empty(),
     }
 }
 
