@@ -98,6 +98,9 @@ fn cases(tally: &mut Tally, row: &Row, profile: ProfileName, face: Face, wanted:
         }
     }
     for element in extras(row, generation, minimal).into_iter().filter(|e| spelt(e)) {
+        if !face.tells_apart(element, row, minimal) {
+            continue;
+        }
         let name = format!("{title} with {element}");
         if chosen(&name) {
             tally.judge(&name, with(row, profile, face, minimal, element));
@@ -202,7 +205,7 @@ fn same(a: Element, b: Element, generation: Generation) -> bool {
     match (a, b) {
         (a, b) if a == b => true,
         (E::L2wb, E::L2i) | (E::L2i, E::L2wb) => generation == Generation::Gfx7,
-        (E::Gl1i, E::L1i | E::Ki) => true,
+        (E::Gl1i, E::L1i | E::Ki | E::Ii) => true,
         // The second event is what confirms on GFX7 and GFX8.
         (E::Confirm, E::Twice) => true,
         _ => false,
@@ -227,11 +230,8 @@ fn action(action: &Action) -> Vec<Element> {
         Action::SignalAndWait { .. } => vec![E::Xq],
         Action::Coherent => vec![E::Gl0],
         Action::Remove(part) => part_of(*part),
-        Action::Replace(..)
-        | Action::Widen(_)
-        | Action::GroupBarrier
-        | Action::Atomic
-        | Action::Initialise => Vec::new(),
+        Action::Replace(part, _) => part_of(*part),
+        Action::Widen(_) | Action::GroupBarrier | Action::Atomic | Action::Initialise => Vec::new(),
     }
 }
 

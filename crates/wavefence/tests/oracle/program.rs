@@ -297,8 +297,11 @@ impl<'a> Rig<'a> {
         } else {
             self.consume(list, &warm)?;
         }
-        let site = self.site(list);
-        Face::Packets.record(list, &site, &[Element::Cs]);
+        // The command processor's own reads are in order with what it does next.
+        if !["indirect", "predicate"].contains(&self.row.consumer.as_str()) {
+            let site = self.site(list);
+            Face::Packets.record(list, &site, &[Element::Cs]);
+        }
         Ok(())
     }
 

@@ -51,23 +51,42 @@ impl Face {
         }
     }
 
-    /// True if this face can record the element on that queue, and leave it out.
+    /// True if this face can record the element on that queue.
     pub fn spells(self, element: Element, queue: Where, generation: Generation) -> bool {
         use Element as E;
         let graphics = queue == Where::Graphics;
         let gfx10 = generation == Generation::Gfx10_3;
         match element {
             E::Cs | E::L2wb | E::L2i | E::L1i | E::Ki | E::Ii | E::Xq | E::Eop => true,
-            E::Pfp => graphics,
-            E::Gl1i => gfx10,
+            E::Pfp | E::Vs | E::Ps => graphics,
+            // The API drops GL1 with K$ and I$.
+            E::Gl1i => gfx10 && self == Self::Packets,
             // The API's copies wait for themselves, its signals are sent twice and
             // confirmed (D3D12.X: with any L2 flag).
             E::Dma | E::Confirm => self == Self::Packets,
             E::Twice => self == Self::Packets && !gfx10,
-            E::Vs | E::Ps => graphics,
             // In the shader itself.
             E::Gl0 => true,
             E::Cbf | E::Dbf | E::Glmi | E::So => false,
+        }
+    }
+
+    /// True if a set with the element more than `set` differs from `set`: calls put
+    /// several elements into one action.
+    pub fn tells_apart(self, element: Element, row: &Row, set: &[Element]) -> bool {
+        use Element as E;
+        let has = |e| set.contains(&e);
+        match (self, element) {
+            (Self::Packets, _) => true,
+            // One L2 action holds the other.
+            (Self::D3d12 | Self::D3d11, E::L2wb) => !has(E::L2i),
+            // One GL1 action serves both.
+            (Self::D3d12, E::L1i) => !has(E::Ki) && !has(E::Ii),
+            // Waits for shaders and holds the prefetch parser in one call.
+            (Self::D3d11, E::Pfp) => false,
+            // Its signal is confirmed.
+            (Self::D3d11, E::Cs) => row.number != 34,
+            (Self::D3d12 | Self::D3d11, _) => true,
         }
     }
 
