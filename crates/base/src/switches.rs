@@ -44,6 +44,9 @@ pub struct CacheSwitches {
     /// An access to uncached memory writes back and drops a line that L2 holds
     /// from before; if not, the line stays and goes stale.
     pub uncached_drops: Marked<bool>,
+    /// The command processor reads predicates and conditions through L2. Of GFX8
+    /// two sources say so and one says the opposite (`hardware/caches.md` 2).
+    pub predicates_in_l2: Marked<bool>,
     /// Stores of one compute unit that can be on their way to L2, in lines; when
     /// there are more the oldest arrives.
     pub stores_in_flight: Marked<u32>,
@@ -51,6 +54,9 @@ pub struct CacheSwitches {
 
 const fn confirmed<T>(value: T) -> Marked<T> {
     Marked { value, confidence: Confidence::Confirmed }
+}
+const fn derived<T>(value: T) -> Marked<T> {
+    Marked { value, confidence: Confidence::Derived }
 }
 const fn assumed<T>(value: T) -> Marked<T> {
     Marked { value, confidence: Confidence::Assumed }
@@ -66,6 +72,10 @@ impl CacheSwitches {
                 Generation::Gfx7 => confirmed(false),
                 Generation::Gfx8 | Generation::Gfx10_3 => assumed(true),
             },
+            predicates_in_l2: match generation {
+                Generation::Gfx7 => derived(false),
+                Generation::Gfx8 | Generation::Gfx10_3 => assumed(true),
+            },
             ..Self::GFX10
         }
     }
@@ -77,6 +87,7 @@ impl CacheSwitches {
         writeback_keeps: assumed(true),
         invalidate_keeps_dirty: confirmed(true),
         uncached_drops: assumed(true),
+        predicates_in_l2: confirmed(true),
         stores_in_flight: assumed(64),
     };
 
@@ -101,6 +112,7 @@ impl CacheSwitches {
                 word(self.invalidate_keeps_dirty, "stay", "lost"),
             ),
             row("L2 line under uncached access", word(self.uncached_drops, "goes", "stays")),
+            row("predicates of the CP", word(self.predicates_in_l2, "from L2", "from memory")),
             row("stores in flight per CU, lines", self.stores_in_flight),
         ]
     }

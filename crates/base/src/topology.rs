@@ -163,6 +163,11 @@ pub struct Topology {
     pub compute_units: u32,
     /// The caches, one entry per class that exists.
     pub shapes: Vec<CacheShape>,
+    /// The command processor reads predicates through L2.
+    pub predicates_in_l2: bool,
+    /// Neighbouring compute units that the waves of one group may sit on: 2 in WGP
+    /// mode, so that two waves of a group may have different L0s.
+    pub units_per_group: u32,
 }
 
 const fn confirmed<T>(value: T) -> Marked<T> {
@@ -220,7 +225,13 @@ impl Topology {
                 ]
             }
         };
-        Self { generation: p.generation.value, compute_units: p.compute_units.value, shapes }
+        Self {
+            generation: p.generation.value,
+            compute_units: p.compute_units.value,
+            shapes,
+            predicates_in_l2: p.caches.predicates_in_l2.value,
+            units_per_group: if p.order.wgp_mode.value { 2 } else { 1 },
+        }
     }
 
     /// The caches of a class, if the device has them.
@@ -262,8 +273,8 @@ impl Topology {
                 &[C::L2]
             }
             // GFX10: the CP is a client of L2, whatever the packet says.
+            Client::Predicate if self.predicates_in_l2 => &[C::L2],
             Client::IndirectArguments
-            | Client::Predicate
             | Client::Poll
             | Client::CpDmaMemory
             | Client::CpDataMemory

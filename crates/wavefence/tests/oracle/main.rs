@@ -98,7 +98,7 @@ fn cases(tally: &mut Tally, row: &Row, profile: ProfileName, face: Face, wanted:
         }
     }
     for element in extras(row, generation, minimal).into_iter().filter(|e| spelt(e)) {
-        if !face.tells_apart(element, row, minimal) {
+        if !face.tells_apart(element, row, minimal, generation) {
             continue;
         }
         let name = format!("{title} with {element}");

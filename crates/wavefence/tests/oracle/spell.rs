@@ -73,13 +73,20 @@ impl Face {
 
     /// True if a set with the element more than `set` differs from `set`: calls put
     /// several elements into one action.
-    pub fn tells_apart(self, element: Element, row: &Row, set: &[Element]) -> bool {
+    pub fn tells_apart(
+        self,
+        element: Element,
+        row: &Row,
+        set: &[Element],
+        generation: Generation,
+    ) -> bool {
         use Element as E;
         let has = |e| set.contains(&e);
         match (self, element) {
             (Self::Packets, _) => true,
             // One L2 action holds the other.
             (Self::D3d12 | Self::D3d11, E::L2wb) => !has(E::L2i),
+            (Self::D3d12 | Self::D3d11, E::L2i) => !has(E::L2wb) || generation != Generation::Gfx7,
             // One GL1 action serves both.
             (Self::D3d12, E::L1i) => !has(E::Ki) && !has(E::Ii),
             // Waits for shaders and holds the prefetch parser in one call.
