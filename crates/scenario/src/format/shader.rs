@@ -13,19 +13,22 @@ pub enum Language {
     Hlsl,
     /// WGSL.
     Wgsl,
+    /// GLSL, through naga or glslang.
+    Glsl,
     /// SPIR-V, text or binary.
     SpirV,
 }
 
 impl Language {
-    const WORDS: [(&'static str, Self); 3] =
-        [("HLSL", Self::Hlsl), ("WGSL", Self::Wgsl), ("SPIR-V", Self::SpirV)];
+    const WORDS: [(&'static str, Self); 4] =
+        [("HLSL", Self::Hlsl), ("WGSL", Self::Wgsl), ("GLSL", Self::Glsl), ("SPIR-V", Self::SpirV)];
 
     /// The language that a file's name shows; HLSL if it shows none.
     pub fn of_path(path: &str) -> Self {
         let extension = path.rsplit_once('.').map_or("", |(_, e)| e).to_ascii_lowercase();
         match extension.as_str() {
             "wgsl" => Self::Wgsl,
+            "comp" | "glsl" => Self::Glsl,
             "spv" | "spvasm" | "spirv" => Self::SpirV,
             _ => Self::Hlsl,
         }

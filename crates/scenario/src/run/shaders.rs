@@ -87,6 +87,7 @@ fn source(cx: &Context<'_>, decl: &ShaderDecl) -> Result<shader::Source, RunErro
     let language = match decl.language {
         Language::Hlsl => shader::Language::Hlsl,
         Language::Wgsl => shader::Language::Wgsl,
+        Language::Glsl => shader::Language::Glsl,
         Language::SpirV => shader::Language::SpirvText,
     };
     match &decl.text {
