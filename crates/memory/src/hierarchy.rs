@@ -111,6 +111,9 @@ pub struct Hierarchy {
     /// What each unit's waves go through.
     units: Vec<Unit>,
     l2: Option<usize>,
+    /// Of the request that is being made: the line of L2 that an atomic changed
+    /// last, and its slot.
+    changed: Option<(u64, usize)>,
     /// Bytes of a line of the vector cache, as a power of two.
     vector_shift: u32,
     backing: Backing,
@@ -150,6 +153,7 @@ impl Hierarchy {
         let mut new = Self {
             units: Vec::new(),
             l2: first[class_index(CacheClass::L2)].map(usize::from),
+            changed: None,
             vector_shift: first[class_index(CacheClass::Vector)]
                 .map_or(MAX_LINE.trailing_zeros(), |c| caches[usize::from(c)].shift()),
             topology,
@@ -213,6 +217,7 @@ impl Hierarchy {
     /// Takes a number for something that the caller puts in order with accesses
     /// itself.
     pub fn next_seq(&mut self) -> u64 {
+        self.changed = None;
         self.seq += 1;
         self.seq
     }

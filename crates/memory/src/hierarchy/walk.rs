@@ -254,11 +254,26 @@ impl Hierarchy {
             return self.change_memory(address, bytes, lane, change);
         };
         let route = Route { at: [l2 as u16, 0, 0, 0], len: 1 };
-        let shift = self.caches[l2].shift();
-        let within = address as usize & (self.caches[l2].line_bytes() - 1);
+        let cache = &self.caches[l2];
+        let shift = cache.shift();
+        let within = address as usize & (cache.line_bytes() - 1);
         let need = span(within as u32, bytes);
-        self.had.clear();
-        let slot = self.ensure(&route, 0, address >> shift, need, How { volatile, behind: None });
+        let slot = match self.changed {
+            // The line of the change before, while nothing came between.
+            Some((number, slot))
+                if !self.record.on
+                    && number == address >> shift
+                    && cache.line(slot).valid & need == need =>
+            {
+                slot
+            }
+            _ => {
+                self.had.clear();
+                let how = How { volatile, behind: None };
+                self.ensure(&route, 0, address >> shift, need, how)
+            }
+        };
+        self.changed = Some((address >> shift, slot));
         if self.record.on {
             let base = address >> shift << shift;
             self.note_read(l2, slot, base, need, |_, _| lane);
@@ -310,6 +325,7 @@ impl Hierarchy {
     /// Before an access to uncached memory: the lines of L2 there go, written
     /// back, if the switch says so.
     pub(super) fn uncached(&mut self, address: u64, len: u64) {
+        self.changed = None;
         if self.rules.switches.uncached_drops.value {
             for l2 in self.of_class(CacheClass::L2) {
                 for slot in self.caches[l2].slots_in(address, address + len) {
