@@ -58,6 +58,16 @@ fn counters_stand_at_the_register_of_their_buffer() {
 }
 
 #[test]
+fn a_counter_has_its_register_where_nothing_else_of_the_buffer_is_used() {
+    let k = kernel(
+        "RWStructuredBuffer<uint> A : register(u3, space1); RWBuffer<uint> O : register(u0);
+         [numthreads(1, 1, 1)] void main() { O[0] = A.IncrementCounter(); }",
+    );
+    let all: Vec<_> = k.resources.iter().map(|r| (&*r.name, r.register, r.space)).collect();
+    assert_eq!(all, [("O", 0, 0), ("A.counter", 3, 1)]);
+}
+
+#[test]
 fn arrays_of_arrays_of_resources_are_one_array() {
     let k = kernel(
         "Texture2D<float> T[3][2] : register(t1);

@@ -118,6 +118,10 @@ fn has(args: &[String], prefixes: &[&str]) -> bool {
     })
 }
 
+/// Keeps resources that nothing uses in the module: a buffer that nothing but its
+/// counter is used of, whose register is the counter's.
+pub(crate) const KEEP_BINDINGS: &str = "-fspv-preserve-bindings";
+
 /// How much DXC optimises unless the caller says so.
 pub(crate) const OPTIMISE: &str = "-O3";
 

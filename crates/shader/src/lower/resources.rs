@@ -226,9 +226,11 @@ impl Lower<'_, '_> {
             let (register, space) = self.o.push_constants;
             return Ok((ResourceClass::Cbv, register, space));
         }
-        if kind == ResourceKind::Counter
-            && let Some(buffer) = self.counted(id)
-        {
+        if kind == ResourceKind::Counter {
+            let buffer = self.counted(id).ok_or_else(|| {
+                let name = self.m.name(id);
+                ShaderError::unsupported(format!("{name}, a counter whose buffer is not there"))
+            })?;
             let ty = self.m.variables.get(&buffer).map_or(0, |v| v.ty);
             let kind = self.kind(self.array_shape(ty)?.elem, class)?;
             return self.register(buffer, class, kind);

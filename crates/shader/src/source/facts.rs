@@ -6,6 +6,7 @@
 
 use super::Position;
 use crate::ir::WaveRule;
+use crate::lower::BINDING_SHIFT;
 use crate::{ShaderError, ShaderErrorKind};
 use wavefence_base::WaveSize;
 
@@ -34,6 +35,8 @@ pub(crate) struct Facts {
     pub wave32: bool,
     /// The arguments of `[WaveSize(...)]` on the entry point, as text, and where.
     pub wave_size: Option<(Vec<String>, Position)>,
+    /// The first register whose number is too high to be told from another class.
+    pub high_register: Option<(String, Position)>,
     /// Identifiers that `wanted` asked for, at their first use.
     pub names: Vec<(String, Position)>,
 }
@@ -61,6 +64,9 @@ pub(crate) fn read(text: &str, entry: &str, wanted: impl Fn(&str) -> bool) -> Fa
                 if wanted(word) && !facts.names.iter().any(|(name, _)| name == word) {
                     facts.names.push(((*word).to_owned(), at.clone()));
                 }
+                if *word == "register" && facts.high_register.is_none() {
+                    facts.high_register = high_register(&tokens[i + 1..]);
+                }
                 if *word == entry && braces == 0 && parens == 0 && is_definition(&tokens[i + 1..]) {
                     facts.wave_size = facts.wave_size.or(attribute.take());
                 }
@@ -85,6 +91,13 @@ pub(crate) fn read(text: &str, entry: &str, wanted: impl Fn(&str) -> bool) -> Fa
         i += 1;
     }
     facts
+}
+
+/// `(t70000`: a number of [`BINDING_SHIFT`] or more.
+fn high_register(tokens: &[(Token<'_>, Position)]) -> Option<(String, Position)> {
+    let [(Token::Sign('('), _), (Token::Word(name), at), ..] = tokens else { return None };
+    let number: u64 = name.get(1..)?.parse().ok()?;
+    (number >= u64::from(BINDING_SHIFT)).then(|| ((*name).to_owned(), at.clone()))
 }
 
 /// `( ... ) [: SEMANTIC] {`
@@ -200,6 +213,13 @@ fn line_directive(line: &str) -> Option<(u32, Option<String>)> {
 }
 
 impl Facts {
+    /// Refuses what cannot be carried through SPIR-V.
+    pub fn check_registers(&self) -> Result<(), ShaderError> {
+        let Some((name, at)) = &self.high_register else { return Ok(()) };
+        let what = format!("register {name}; numbers go up to {}", BINDING_SHIFT - 1);
+        Err(ShaderError::limit(what).on_line(Some(format!("{}:{}", at.file, at.line))))
+    }
+
     /// The wave rule. `[WaveSize(n)]` wins over the macro.
     pub fn wave_rule(&self) -> Result<WaveRule, ShaderError> {
         let by_macro = if self.wave32 { WaveRule::Wave32 } else { WaveRule::Wave64 };
@@ -279,6 +299,15 @@ mod tests {
         insta::assert_snapshot!(error, @"dir/b.hlsl:8: unsupported: [WaveSize(16)]: waves have 32 or 64 lanes on this hardware");
         let error = rule("[WaveSize(N*2)] void main() { }").unwrap_err();
         assert!(error.contains("N*2"), "{error}");
+    }
+
+    #[test]
+    fn registers_that_would_look_like_others_are_refused() {
+        let text = "#line 3 \"r.hlsl\"\nA a : register(t65535); B b : register( u65536 , space1);";
+        let error = read(text, "main", |_| false).check_registers().unwrap_err();
+        insta::assert_snapshot!(error, @"r.hlsl:3: limit: register u65536; numbers go up to 65535");
+        let text = text.replace("u65536", "u0");
+        assert!(read(&text, "main", |_| false).check_registers().is_ok());
     }
 
     #[test]

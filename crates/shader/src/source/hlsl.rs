@@ -15,6 +15,9 @@ use std::time::Instant;
 /// What DXC says of `[WaveSize]` with SPIR-V; we read the attribute ourselves.
 const WAVE_SIZE_WARNING: &str = "Wave size is not supported by Vulkan SPIR-V";
 
+/// Methods that use a buffer's hidden counter.
+const COUNTS: [&str; 4] = ["IncrementCounter", "DecrementCounter", "Append", "Consume"];
+
 /// How errors begin in which DXC's SPIR-V writer speaks of its own output; the
 /// source is not to blame.
 const OWN_FAILURES: [&str; 4] = [
@@ -58,10 +61,14 @@ pub(super) fn compile(
     let preprocessed = String::from_utf8_lossy(&pre.output);
     let found = facts::read(&preprocessed, &entry, prelude::is_ours);
     let wave = found.wave_rule()?;
+    found.check_registers()?;
     let prelude = prelude::text_for(&found.names)?.unwrap_or_default();
 
     job.request.args = common;
     job.request.args.extend(args::compile_only(&user));
+    if COUNTS.iter().any(|method| preprocessed.contains(method)) {
+        job.request.args.push(args::KEEP_BINDINGS.into());
+    }
     let user_rest = user.rest;
     job.request.args.extend(user_rest.iter().cloned());
     let whole = format!("{prelude}{}{text}", job.first_line());
