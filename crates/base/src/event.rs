@@ -3,6 +3,40 @@
 //! Observers are defined here, at the bottom, and written above `gpu`. A device
 //! with no observer builds no event. Events of a model run come in one order
 //! that depends on the input alone.
+//!
+//! What an observer may rely on in a model run:
+//! - Events and accesses come one after the other in the order in which things
+//!   happened. [`MemoryAccess::seq`] and the `seq` of [`Event::Flush`] rise
+//!   together; an access is told before any event that comes after it.
+//! - An engine's events ([`Event::Packet`], and what follows until its next
+//!   packet) are in the order of its packets. [`Event::DispatchBegin`] comes in the
+//!   order of the ME or MEC that launches. Dispatches of a queue may overlap: one
+//!   starts with what its queue knew then ([`Event::Reached`], [`Event::WaitDone`]
+//!   and flushes of that queue before it) and nothing else.
+//! - A wave's accesses come between [`Event::DispatchBegin`] and
+//!   [`Event::DispatchEnd`] of its dispatch, each when the wave makes it: a store is
+//!   told when it leaves the compute unit. L2 takes it later, at the latest before
+//!   [`Event::Reached`] or [`Event::EndOfPipe`] says [`Level::Accepted`] or more
+//!   for its dispatch. A read made in between does not have it, which its
+//!   [`crate::access::Piece::as_of`] shows.
+//! - A barrier, [`crate::access::AccessKind::Fence`] and the end of a wave order
+//!   what that wave does; nothing else orders waves.
+//! - [`Event::Reached`] comes when the named engine goes on behind its packet:
+//!   [`Level::Accepted`] covers every dispatch that the queue started before the
+//!   packet was met, [`Level::CpDma`] every copy, [`Level::MicroEngine`] everything
+//!   the ME was sent. It says nothing of cache actions.
+//! - [`Event::EndOfPipe`] comes right after its value was written
+//!   ([`Event::ValueWritten`]), and its level is what was complete for every
+//!   dispatch started before its packet was met when that happened. Its flush is
+//!   told before it if the value waited for it, else later, by the same packet.
+//!   Copies of the CP's own DMA are never covered unless the packet waits for them.
+//! - [`Event::WaitDone`] comes when the wait sees the value. Who wrote it is the
+//!   last [`Event::ValueWritten`], transfer, host write or store to the address that
+//!   is visible to its client.
+//! - The host's accesses are one record per step, with [`Event::HostWrite`] after
+//!   a write. Between a host step and a submission nothing of the device moves.
+//! - [`Event::Submit`] comes before everything the submission does;
+//!   [`Event::SubmitDone`] after everything, with its stores accepted.
 
 use crate::access::{Engine, MemoryAccess};
 use crate::topology::Client;
@@ -225,7 +259,8 @@ pub enum Event {
         actions: Vec<CacheAction>,
         /// Over which range; `None` is everything.
         range: Option<GpuRange>,
-        /// True if the prefetch parser ran it.
+        /// True if the packet names the prefetch parser: it ran the actions, or the
+        /// ME did while it waited ([`Event::Reached`] follows then).
         on_pfp: bool,
         /// True for the end-of-pipe half, false for an acquire.
         bottom: bool,

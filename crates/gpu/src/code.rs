@@ -93,14 +93,16 @@ impl Kernels {
         Ok(program)
     }
 
-    /// Which kernel the bytes that `fetch` reads are. `fetch(line)` gives one
-    /// line; what is unmapped reads as zeros.
+    /// Which kernel the bytes that `fetch` reads are. `fetch(line, count)` gives the
+    /// words of lines; fewer or zeros where nothing is mapped.
     pub(crate) fn identify(
         &self,
-        mut fetch: impl FnMut(u32) -> [u32; LINE / 4],
+        mut fetch: impl FnMut(u32, u32) -> Vec<u32>,
     ) -> Result<KernelId, BadCode> {
-        let first = fetch(0);
-        let [magic, id, 0, lines] = first[..4] else { return Err(BadCode::NoKernel) };
+        let mut words = fetch(0, 1);
+        let Some(&[magic, id, 0, lines]) = words.first_chunk() else {
+            return Err(BadCode::NoKernel);
+        };
         if magic != MAGIC || id as usize >= self.entries.len() || lines == 0 {
             return Err(BadCode::NoKernel);
         }
@@ -108,9 +110,13 @@ impl Kernels {
         if lines as usize != line_count(kernel) {
             return Err(BadCode::NoKernel);
         }
+        if lines > 1 {
+            words.extend(fetch(1, lines - 1));
+        }
         for line in 0..lines {
-            let words = if line == 0 { first } else { fetch(line) };
-            if words != line_words(KernelId(id), line, lines) {
+            let at = line as usize * (LINE / 4);
+            let want = line_words(KernelId(id), line, lines);
+            if words.get(at..at + LINE / 4) != Some(&want[..]) {
                 return Err(BadCode::Torn { line });
             }
         }
@@ -151,9 +157,9 @@ mod tests {
     }
 
     fn identify(kernels: &Kernels, code: &[u32]) -> Result<KernelId, BadCode> {
-        kernels.identify(|line| {
-            let at = line as usize * (LINE / 4);
-            std::array::from_fn(|i| code.get(at + i).copied().unwrap_or(0))
+        kernels.identify(|line, count| {
+            let (at, words) = (line as usize * (LINE / 4), count as usize * (LINE / 4));
+            (at..at + words).map(|i| code.get(i).copied().unwrap_or(0)).collect()
         })
     }
 

@@ -6,18 +6,20 @@ use crate::code::Kernels;
 use crate::desc::{DeviceDesc, Limits, Outcome};
 use crate::dispatch::Dispatch;
 use crate::faults::Faults;
+use crate::flight::{Flight, Landing};
 use crate::gds::Gds;
 use crate::group::{Group, Standing, WaveFault, WaveTrouble};
 use crate::history::History;
 use crate::mem::{Access, Bus, effect, fault_kind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wavefence_base::access::Engine;
+use std::sync::{Arc, Mutex, PoisonError};
+use wavefence_base::access::{Engine, MemoryAccess};
 use wavefence_base::stall::PastWrite;
 use wavefence_base::{
     DispatchId, Event, Fault, FaultKind, Generation, GpuAddress, Limit, Observer, Place, Profile,
     QueueId, Writer,
 };
+use wavefence_memory::hierarchy::Land;
 use wavefence_memory::{AccessError, AddressSpace};
 use wavefence_shader::ir::Loc;
 
@@ -48,6 +50,20 @@ impl Shared {
     }
 }
 
+/// Who listens, and to accesses too.
+#[derive(Default)]
+struct Observers {
+    list: Vec<(Box<dyn Observer>, bool)>,
+}
+
+impl Observers {
+    fn access(&mut self, access: &MemoryAccess<'_>) {
+        for (observer, _) in self.list.iter_mut().filter(|(_, wants)| *wants) {
+            observer.access(access);
+        }
+    }
+}
+
 /// What the engines work with.
 pub(crate) struct Core {
     pub(crate) profile: Profile,
@@ -65,14 +81,14 @@ pub(crate) struct Core {
     /// Set when the run must end.
     pub(crate) ending: Option<Outcome>,
     pub(crate) next_dispatch: u32,
-    /// Accesses and cache actions so far.
-    seq: u64,
+    /// What is on its way to memory.
+    pub(crate) flight: Flight,
     /// Dispatches that the schedule has not taken up yet.
     pub(crate) started: Vec<Arc<Dispatch>>,
     limits: Limits,
     packets: u64,
     stop_on_fault: bool,
-    observers: Vec<Box<dyn Observer>>,
+    observers: Mutex<Observers>,
 }
 
 /// Packets that the PFP may hold decoded for the ME in a model run.
@@ -81,8 +97,13 @@ const PFP_LEAD: usize = 8;
 impl Core {
     pub(crate) fn new(desc: DeviceDesc, space: Arc<AddressSpace>) -> Self {
         let model = desc.mode == crate::desc::RunMode::Model;
+        let bus = if model {
+            Bus::cached(space.clone(), &desc.profile)
+        } else {
+            Bus::coherent(space.clone())
+        };
         let shared = Arc::new(Shared {
-            space: space.clone(),
+            space,
             gds: Gds::new(desc.profile.gds_bytes.value),
             clock: Clock::default(),
             instructions: AtomicU64::new(desc.limits.max_instructions),
@@ -90,7 +111,7 @@ impl Core {
         Self {
             generation: desc.profile.generation.value,
             profile: desc.profile,
-            bus: Bus::new(space),
+            bus,
             shared,
             kernels: Kernels::new(desc.executor),
             history: History::default(),
@@ -100,28 +121,48 @@ impl Core {
             model,
             ending: None,
             next_dispatch: 0,
-            seq: 0,
+            flight: Flight::new(model, desc.seed),
             started: Vec::new(),
             limits: desc.limits,
             packets: 0,
             stop_on_fault: desc.stop_on_fault,
-            observers: Vec::new(),
+            observers: Mutex::default(),
         }
     }
 
     pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.observers.push(observer);
+        let observers = self.observers.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if observer.wants_accesses() {
+            self.bus.set_recording(true);
+        }
+        let wants = observer.wants_accesses();
+        observers.list.push((observer, wants));
     }
 
     /// Tells the observers; builds the event only if there are any.
     pub(crate) fn emit(&mut self, event: impl FnOnce() -> Event) {
-        if self.observers.is_empty() {
+        let observers = self.observers.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if observers.list.is_empty() {
             return;
         }
+        self.bus.drain(|access| observers.access(access));
         let event = event();
-        for observer in &mut self.observers {
+        for (observer, _) in &mut observers.list {
             observer.event(&event);
         }
+    }
+
+    /// Hands the accesses made so far to the observers.
+    pub(crate) fn tell_accesses(&mut self) {
+        let observers = self.observers.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.bus.drain(|access| observers.access(access));
+    }
+
+    /// Reads memory as the host.
+    pub(crate) fn host_read(&self, at: GpuAddress, out: &mut [u8]) -> Result<(), AccessError> {
+        self.bus.host_read(at, out, |access| {
+            self.observers.lock().unwrap_or_else(PoisonError::into_inner).access(access);
+        })
     }
 
     /// Adds a fault; the first one at a place is told to observers.
@@ -303,10 +344,37 @@ impl Core {
         self.limit(Limit::budget(what));
     }
 
-    /// The next place among memory accesses and cache actions.
-    pub(crate) fn next_seq(&mut self) -> u64 {
-        self.seq += 1;
-        self.seq
+    /// A dispatch's waves have ended; their stores may still be on the way.
+    pub(crate) fn waves_ended(&mut self, dispatch: &Dispatch) {
+        if self.bus.in_flight(dispatch.id) {
+            self.flight.leave(dispatch.queue, dispatch.seq, dispatch.id, dispatch.packet);
+        }
+        self.look_for_stores(dispatch.queue, dispatch.id, dispatch.packet);
+    }
+
+    /// L2 takes the stores of a queue's dispatches up to a number.
+    pub(crate) fn accept(&mut self, queue: QueueId, upto: u64) {
+        let landings = self.flight.take_of(queue, upto);
+        self.land(&landings);
+    }
+
+    /// L2 takes the stores whose time has come.
+    pub(crate) fn accept_due(&mut self) {
+        let landings = self.flight.take_due();
+        self.land(&landings);
+    }
+
+    fn land(&mut self, landings: &[Landing]) {
+        for l in landings {
+            self.bus.land(Land::Dispatch(l.dispatch));
+            self.look_for_stores(l.queue, l.dispatch, l.packet);
+        }
+    }
+
+    /// Remembers what a dispatch's stores changed at addresses that waits look at.
+    fn look_for_stores(&mut self, queue: QueueId, dispatch: DispatchId, packet: GpuAddress) {
+        let by = Writer::Shader(queue, dispatch);
+        self.history.look(&mut self.bus, None, by, Some(packet));
     }
 
     /// The next dispatch's number.

@@ -202,7 +202,7 @@ impl Device {
         if !held && stuck.is_empty() {
             return Outcome::Idle;
         }
-        Outcome::Blocked(stall::explain(&self.core, queues, stuck))
+        Outcome::Blocked(stall::explain(&mut self.core, queues, stuck))
     }
 
     /// Faults so far, one per place, in the order of their first occurrence.
@@ -215,7 +215,7 @@ impl Device {
     /// # Errors
     /// If the bytes do not all lie in live allocations; nothing was written.
     pub fn host_write(&mut self, at: GpuAddress, bytes: &[u8]) -> Result<(), AccessError> {
-        self.space.host().write(at, bytes)?;
+        self.core.bus.host_write(at, bytes)?;
         let value = match *bytes {
             [a, b, c, d] => Some(u64::from(u32::from_le_bytes([a, b, c, d]))),
             [a, b, c, d, e, f, g, h] => Some(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
@@ -227,7 +227,7 @@ impl Device {
                 let past = PastWrite { by: Writer::Host, packet: None, value, landed: true };
                 self.core.history.record(at, past);
             }
-            None => self.core.history.look(&self.core.bus, Some(range), Writer::Host, None),
+            None => self.core.history.look(&mut self.core.bus, Some(range), Writer::Host, None),
         }
         self.core.emit(|| Event::HostWrite { range });
         Ok(())
@@ -238,7 +238,7 @@ impl Device {
     /// # Errors
     /// If the bytes do not all lie in live allocations; `out` is unchanged.
     pub fn host_read(&self, at: GpuAddress, out: &mut [u8]) -> Result<(), AccessError> {
-        self.space.host().read(at, out)
+        self.core.host_read(at, out)
     }
 
     /// The dword of the global data share at byte `offset`; `None` outside it.

@@ -153,6 +153,8 @@ pub(crate) struct Ordered {
     /// Ordered operations that a wave does, if the text fixes it.
     pub(crate) operations: Option<u32>,
     turn: Mutex<Turn>,
+    /// Ids handed out so far (per wave: groups start one at a time).
+    pub(crate) next_id: AtomicU64,
     /// Moves with every turn: what waited for one may look again.
     epoch: AtomicU64,
 }
@@ -166,7 +168,8 @@ struct Turn {
 impl Ordered {
     /// Turns from id 0 on.
     pub(crate) fn new(per_group: bool, operations: Option<u32>) -> Self {
-        Self { per_group, operations, turn: Mutex::default(), epoch: AtomicU64::new(0) }
+        let (next_id, epoch) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { per_group, operations, turn: Mutex::default(), next_id, epoch }
     }
 
     /// Runs `act` if it is `id`'s turn.
@@ -219,6 +222,7 @@ pub(crate) fn ordered_operations(kernel: &Kernel) -> Option<u32> {
 }
 
 /// One dispatch that started.
+#[derive(Clone)]
 pub(crate) struct Dispatch {
     /// Its number.
     pub(crate) id: DispatchId,
@@ -241,9 +245,13 @@ pub(crate) struct Dispatch {
     /// Their order.
     pub(crate) order: LaunchOrder,
     /// Ordered append, if the dispatch hands out ids.
-    pub(crate) ordered: Option<Ordered>,
-    /// Ordered ids handed out so far (per wave: groups start one at a time).
-    pub(crate) next_ordered: AtomicU64,
+    pub(crate) ordered: Option<Arc<Ordered>>,
+    /// COMPUTE_DISPATCH_INITIATOR.
+    pub(crate) initiator: u32,
+    /// Where the code object lies.
+    pub(crate) code: GpuAddress,
+    /// Waves of a group sit on both compute units of a WGP.
+    pub(crate) wgp_mode: bool,
 }
 
 impl Dispatch {
@@ -260,6 +268,12 @@ impl Dispatch {
     /// Waves of a whole group.
     pub(crate) fn full_waves(&self) -> u32 {
         self.waves(self.grid.size)
+    }
+
+    /// The compute unit of a wave whose group was given `unit`.
+    pub(crate) fn unit(&self, unit: usize, wave: u32) -> u32 {
+        let unit = unit as u32;
+        if self.wgp_mode { (unit & !1) | (wave & 1) } else { unit }
     }
 
     /// Bytes of group-shared memory.

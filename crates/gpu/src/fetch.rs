@@ -2,6 +2,7 @@
 //! them. Words are read when they are decoded, not before.
 
 use crate::core::Core;
+use crate::cp::sync;
 use crate::mem::Access;
 use crate::ring::RingBuffer;
 use wavefence_base::access::{Agent, Engine};
@@ -27,8 +28,8 @@ impl Located {
 pub(crate) enum Fetched {
     /// A packet; the fetcher stands behind it.
     Packet(Box<Located>),
-    /// Everything of a submission was fetched.
-    SubmitEnd(SubmitId),
+    /// Everything of a submission was fetched; the packet that ran its buffer.
+    SubmitEnd(SubmitId, GpuAddress),
     /// Nothing is there.
     Empty,
     /// A word that is no packet. The fault was reported; the queue must halt.
@@ -71,8 +72,8 @@ impl Fetcher {
         let frame = match self.frames.last() {
             Some(&frame) => frame,
             None => {
-                if let Some(submit) = self.ring.finished_submit() {
-                    return Fetched::SubmitEnd(submit);
+                if let Some((submit, packet)) = self.ring.finished_submit() {
+                    return Fetched::SubmitEnd(submit, packet);
                 }
                 match self.ring.head() {
                     Some((at, left)) => Frame { at, left },
@@ -89,7 +90,12 @@ impl Fetcher {
                         f.at = f.at.offset(dwords * 4);
                         f.left -= dwords;
                     }
-                    None => self.ring.advance(dwords),
+                    None => {
+                        if let Some(submit) = self.ring.starting_submit(frame.at) {
+                            sync::submit_start(core, (queue, ring), submit, frame.at);
+                        }
+                        self.ring.advance(dwords);
+                    }
                 }
                 Fetched::Packet(Box::new(Located { packet, at: frame.at }))
             }
@@ -152,7 +158,7 @@ fn fetch_access(queue: QueueId, ring: Ring, packet: GpuAddress) -> Access<'stati
 
 /// Reads and decodes the packet at the beginning of `frame`. Is no access.
 pub(crate) fn read_packet(
-    core: &Core,
+    core: &mut Core,
     frame: Frame,
     ring: Ring,
 ) -> Result<Packet, (FaultKind, String)> {

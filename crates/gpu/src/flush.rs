@@ -1,10 +1,7 @@
 //! Cache actions that packets ask for, in neutral words.
-//!
-//! With one coherent store a flush moves no data: it is executed as ordering
-//! and told to observers.
 
 use crate::queue::Flush;
-use wavefence_base::{CacheAction, GpuAddress, GpuRange};
+use wavefence_base::{CacheAction, Generation, GpuAddress, GpuRange};
 use wavefence_pm4::{coher, events, gcr};
 
 /// Collects actions; sorted and without doubles at the end.
@@ -19,14 +16,13 @@ impl Actions {
     }
 
     /// CP_COHER_CNTL (`hardware/pm4.md` 2.1).
-    pub(crate) fn coher(&mut self, bits: u32) {
+    pub(crate) fn coher(&mut self, bits: u32, generation: Generation) {
         use CacheAction as A;
         let on = |bit| bits & bit != 0;
         self.add(on(coher::TCL1_ACTION_ENA), &[A::InvalidateL1]);
         self.add(on(coher::TCL1_VOL_ACTION_ENA), &[A::InvalidateL1Volatile]);
-        // TC and WB are written back and invalidated together; WB alone stays.
-        self.add(on(coher::TC_ACTION_ENA), &[A::InvalidateL2]);
-        self.add(on(coher::TC_WB_ACTION_ENA) && !on(coher::TC_ACTION_ENA), &[A::WritebackL2]);
+        let (tc, wb) = (on(coher::TC_ACTION_ENA), on(coher::TC_WB_ACTION_ENA));
+        self.level2_before_gfx10(tc, wb, generation);
         self.add(on(coher::TC_VOL_ACTION_ENA), &[A::InvalidateL2Volatile]);
         self.add(on(coher::TC_INV_METADATA_ACTION_ENA), &[A::InvalidateMetadata]);
         self.add(on(coher::CB_ACTION_ENA), &[A::FlushColorData]);
@@ -42,7 +38,7 @@ impl Actions {
         let on = |bit| bits & bit != 0;
         self.add(bits & gcr::GLI_INV_MASK != 0, &[A::InvalidateI]);
         self.add(on(gcr::GLK_INV), &[A::InvalidateK]);
-        self.add(on(gcr::GLV_INV) || on(gcr::GL1_INV), &[A::InvalidateL1]);
+        self.vector(on(gcr::GLV_INV), on(gcr::GL1_INV));
         self.add(on(gcr::GLM_INV), &[A::InvalidateMetadata]);
         let volatile = (bits & gcr::GL2_RANGE_MASK) >> gcr::GL2_RANGE_SHIFT == 1;
         self.level2(on(gcr::GL2_INV), on(gcr::GL2_WB), volatile);
@@ -52,22 +48,47 @@ impl Actions {
     pub(crate) fn gcr_release(&mut self, bits: u32) {
         use CacheAction as A;
         let on = |bit| bits & bit != 0;
-        self.add(on(gcr::release::GLV_INV) || on(gcr::release::GL1_INV), &[A::InvalidateL1]);
+        self.vector(on(gcr::release::GLV_INV), on(gcr::release::GL1_INV));
         self.add(on(gcr::release::GLM_INV), &[A::InvalidateMetadata]);
         let range = (bits & gcr::release::GL2_RANGE_MASK) >> gcr::release::GL2_RANGE_SHIFT;
         self.level2(on(gcr::release::GL2_INV), on(gcr::release::GL2_WB), range == 1);
     }
 
+    /// GLV and GL1. The vector caches alone are not told apart from both: GLV reads
+    /// through GL1, and nobody drops one and keeps the other.
+    fn vector(&mut self, glv: bool, gl1: bool) {
+        self.add(glv, &[CacheAction::InvalidateL1]);
+        self.add(gl1 && !glv, &[CacheAction::InvalidateGl1]);
+    }
+
+    /// GL2: INV leaves dirty lines alone, WB leaves clean ones, both do both
+    /// (`hardware/caches.md` 1.5).
     fn level2(&mut self, invalidate: bool, write_back: bool, volatile: bool) {
         use CacheAction as A;
         self.add(invalidate && volatile, &[A::InvalidateL2Volatile]);
-        self.add(invalidate && !volatile, &[A::InvalidateL2]);
+        self.add(invalidate && !volatile && write_back, &[A::InvalidateL2]);
+        self.add(invalidate && !volatile && !write_back, &[A::InvalidateL2Clean]);
         self.add(write_back && !invalidate, &[A::WritebackL2]);
+    }
+
+    /// TC and TC_WB: GFX7 writes back with either; GFX8 wants WB beside TC
+    /// (`hardware/caches.md` 1.3), and TC alone is taken for an invalidate without
+    /// write-back (assumed).
+    fn level2_before_gfx10(&mut self, tc: bool, wb: bool, generation: Generation) {
+        use CacheAction as A;
+        let bare = match generation {
+            Generation::Gfx7 => false,
+            Generation::Gfx8 | Generation::Gfx10_3 => !wb,
+        };
+        self.add(tc && !bare, &[A::InvalidateL2]);
+        self.add(tc && bare, &[A::InvalidateL2Clean]);
+        self.add(wb && !tc, &[A::WritebackL2]);
     }
 
     /// The action bits of EVENT_WRITE_EOP and of GFX7/8's RELEASE_MEM (4.2).
     pub(crate) fn end_of_pipe(
         &mut self,
+        generation: Generation,
         l1: bool,
         l1_volatile: bool,
         l2: bool,
@@ -77,9 +98,8 @@ impl Actions {
         use CacheAction as A;
         self.add(l1, &[A::InvalidateL1]);
         self.add(l1_volatile, &[A::InvalidateL1Volatile]);
-        self.add(l2, &[A::InvalidateL2]);
+        self.level2_before_gfx10(l2, l2_writeback, generation);
         self.add(l2_volatile, &[A::InvalidateL2Volatile]);
-        self.add(l2_writeback && !l2, &[A::WritebackL2]);
     }
 
     /// What an event itself flushes (4.1).
@@ -119,6 +139,25 @@ impl Actions {
     }
 }
 
+/// True for actions on L2, which an end-of-pipe value may overtake.
+pub(crate) fn acts_on_l2(action: CacheAction) -> bool {
+    use CacheAction as A;
+    match action {
+        A::InvalidateL2 | A::InvalidateL2Clean | A::InvalidateL2Volatile | A::WritebackL2 => true,
+        A::InvalidateL1
+        | A::InvalidateGl1
+        | A::InvalidateL1Volatile
+        | A::InvalidateK
+        | A::InvalidateKVolatile
+        | A::InvalidateI
+        | A::InvalidateMetadata
+        | A::FlushColorData
+        | A::FlushColorMeta
+        | A::FlushDepthData
+        | A::FlushDepthMeta => false,
+    }
+}
+
 /// The size that means everything: all ones in 256-byte units, 32 or 40 bits
 /// (`hardware/pm4.md` 2.2).
 const FULL_SIZE: u64 = 0xFFFF_FFFF << 8;
@@ -142,8 +181,16 @@ mod tests {
     #[test]
     fn bits_map_to_actions() {
         let bits = coher::TC_ACTION_ENA | coher::TC_WB_ACTION_ENA | coher::TCL1_ACTION_ENA;
-        assert_eq!(of(|a| a.coher(bits)), [A::InvalidateL1, A::InvalidateL2]);
-        assert_eq!(of(|a| a.coher(coher::TC_WB_ACTION_ENA)), [A::WritebackL2]);
+        for generation in Generation::ALL {
+            let of = |bits| of(|a| a.coher(bits, generation));
+            assert_eq!(of(bits), [A::InvalidateL1, A::InvalidateL2]);
+            assert_eq!(of(coher::TC_WB_ACTION_ENA), [A::WritebackL2]);
+        }
+        let bare = |g| of(|a| a.coher(coher::TC_ACTION_ENA, g));
+        assert_eq!(bare(Generation::Gfx7), [A::InvalidateL2]);
+        assert_eq!(bare(Generation::Gfx8), [A::InvalidateL2Clean]);
+        assert_eq!(of(|a| a.gcr(gcr::GL1_INV | gcr::GLK_INV)), [A::InvalidateGl1, A::InvalidateK]);
+        assert_eq!(of(|a| a.gcr(gcr::GL2_INV)), [A::InvalidateL2Clean]);
         assert_eq!(of(|a| a.gcr(gcr::GLV_INV | gcr::GL1_INV)), [A::InvalidateL1]);
         assert_eq!(of(|a| a.gcr(gcr::GL2_WB)), [A::WritebackL2]);
         assert_eq!(of(|a| a.gcr(gcr::GL2_WB | gcr::GL2_INV)), [A::InvalidateL2]);

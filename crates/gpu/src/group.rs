@@ -153,10 +153,10 @@ impl Group {
                 .ordered
                 .as_ref()
                 .map(|o| if o.per_group { ordered } else { ordered + u64::from(index) });
-            let unit = cu as u32;
+            let unit = dispatch.unit(cu, index);
             let who = WaveId { dispatch, launch, group: id, wave: index, unit, barriers: 0 };
             let start = Launch { group: id, threads, wave: index, ordered_id };
-            wave.start(&dispatch.exec, &start, memory.port(&who));
+            memory.with_port(&who, &mut |port| wave.start(&dispatch.exec, &start, port));
             slots.push(Slot {
                 wave,
                 at: At::Ready,
@@ -232,10 +232,10 @@ impl Group {
         let given = budget.min(worker.shared.instructions().saturating_sub(worker.spent));
         let mut left = given;
         // Read before running: a turn that moves meanwhile is seen as moved.
-        let epoch = dispatch.ordered.as_ref().map_or(0, Ordered::epoch);
+        let epoch = dispatch.ordered.as_deref().map_or(0, Ordered::epoch);
         let mut services = WaveServices {
             shared: &worker.shared,
-            ordered: dispatch.ordered.as_ref(),
+            ordered: dispatch.ordered.as_deref(),
             operations: 0,
         };
         let who = WaveId {
@@ -243,14 +243,14 @@ impl Group {
             launch: self.launch,
             group: self.id,
             wave: index as u32,
-            unit: self.cu as u32,
+            unit: dispatch.unit(self.cu, index as u32),
             barriers: slot.barriers,
         };
-        let stop = slot.wave.run(&mut Env {
-            port: memory.port(&who),
-            lds: &mut self.lds,
-            services: &mut services,
-            budget: &mut left,
+        let (wave, lds) = (&mut slot.wave, &mut self.lds);
+        // The port runs it once.
+        let mut stop = Stop::End;
+        memory.with_port(&who, &mut |port| {
+            stop = wave.run(&mut Env { port, lds, services: &mut services, budget: &mut left });
         });
         let operations = services.operations;
         slot.operations += operations;
@@ -442,10 +442,10 @@ pub(crate) fn take_ordered_ids(dispatch: &Dispatch, launch: u64) -> u64 {
     match &dispatch.ordered {
         None => 0,
         Some(o) if o.per_group => launch,
-        Some(_) => {
+        Some(o) => {
             let linear = dispatch.order.linear(launch, dispatch.total);
             let waves = dispatch.waves(dispatch.grid.group(linear).1);
-            dispatch.next_ordered.fetch_add(u64::from(waves), Ordering::SeqCst)
+            o.next_id.fetch_add(u64::from(waves), Ordering::SeqCst)
         }
     }
 }

@@ -73,7 +73,7 @@ impl History {
     /// Remembers what changed at watched addresses, within `range` if given.
     pub(crate) fn look(
         &mut self,
-        bus: &Bus,
+        bus: &mut Bus,
         range: Option<GpuRange>,
         by: Writer,
         packet: Option<GpuAddress>,
@@ -85,7 +85,7 @@ impl History {
             if !near {
                 continue;
             }
-            if let Some(value) = bus.peek_value(watch.client, address, watch.bytes)
+            if let Ok(value) = bus.poll(watch.client, address, watch.bytes)
                 && value != watch.seen
             {
                 changed.push((address, value));

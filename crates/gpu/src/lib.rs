@@ -10,8 +10,10 @@
 //!   without races.
 //! - Nothing is final while the host may still act: a run that can move no
 //!   further says why ([`Outcome::Blocked`]) and goes on after the next submit.
-//! - Memory is one coherent store here; every access names its client, so that
-//!   caches can be put under the same calls.
+//! - Every access names its client, and so the caches it goes through. A model run
+//!   has them (`wavefence_memory::hierarchy`), a fast run is one coherent store.
+//! - Nothing is complete before it is: ended waves, stores that L2 has taken, cache
+//!   actions and copies are different moments ([`wavefence_base::event::Level`]).
 //!
 //! What a dispatch reads from the shader registers of its queue:
 //! COMPUTE_PGM_LO/HI, a [`LoadedKernel::code`] shifted right by 8;
@@ -34,6 +36,7 @@ mod dispatch;
 mod fast;
 mod faults;
 mod fetch;
+mod flight;
 mod flush;
 mod gds;
 mod group;

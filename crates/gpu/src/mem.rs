@@ -1,14 +1,18 @@
 //! The one place where this crate reaches memory: engines by address, waves by
 //! port. Every access says who makes it and by which client, and so which caches
-//! it goes through.
+//! it goes through: in a model run those of the hierarchy, in a fast run none.
 
 use crate::dispatch::Dispatch;
-use std::sync::Arc;
-use wavefence_base::access::Agent;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use wavefence_base::access::{Agent, MemoryAccess};
 use wavefence_base::topology::Client;
-use wavefence_base::{FaultKind, GpuAddress, QueueId};
+use wavefence_base::{
+    CacheAction, DispatchId, FaultKind, FlushCost, GpuAddress, GpuRange, Profile, QueueId, Topology,
+};
+use wavefence_memory::hierarchy::{CacheRules, Hierarchy, Land, Requester, WaveContext};
 use wavefence_memory::port::Port;
 use wavefence_memory::{AccessError, AccessErrorKind, AddressSpace, CoherentPort, MissRecord};
+use wavefence_pm4::initiator as bits;
 
 /// On whose behalf an engine accesses memory, for reports.
 #[derive(Clone, Copy, Debug)]
@@ -30,115 +34,251 @@ impl Access<'_> {
     pub(crate) fn by(self, client: Client) -> Self {
         Self { client, ..self }
     }
+
+    fn requester(&self) -> Requester {
+        Requester { agent: self.agent, client: self.client, unit: 0 }
+    }
+}
+
+/// Who looks where no access is made.
+fn nobody(client: Client) -> Requester {
+    Requester { agent: Agent::Host, client, unit: 0 }
 }
 
 /// The engines' way to memory.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Bus {
     space: Arc<AddressSpace>,
+    /// None in a fast run. The lock is for the host, which reads without
+    /// borrowing the device for itself.
+    caches: Option<Mutex<Hierarchy>>,
+    /// Cache actions so far where there are no caches.
+    actions: u64,
 }
 
 impl Bus {
-    pub(crate) fn new(space: Arc<AddressSpace>) -> Self {
-        Self { space }
+    /// One coherent store.
+    pub(crate) fn coherent(space: Arc<AddressSpace>) -> Self {
+        Self { space, caches: None, actions: 0 }
+    }
+
+    /// The caches of a profile.
+    pub(crate) fn cached(space: Arc<AddressSpace>, profile: &Profile) -> Self {
+        let rules = CacheRules::of(profile);
+        let caches = Hierarchy::new(space.clone(), Topology::of(profile), rules);
+        Self { space, caches: Some(Mutex::new(caches)), actions: 0 }
+    }
+
+    /// The caches, if there are any.
+    pub(crate) fn caches(&mut self) -> Option<&mut Hierarchy> {
+        self.caches.as_mut().map(|c| c.get_mut().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same for the host.
+    fn shared_caches(&self) -> Option<MutexGuard<'_, Hierarchy>> {
+        self.caches.as_ref().map(|c| c.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether records of accesses are built.
+    pub(crate) fn set_recording(&mut self, on: bool) {
+        if let Some(caches) = self.caches() {
+            caches.set_recording(on);
+        }
+    }
+
+    /// Hands over the records since the last call.
+    pub(crate) fn drain(&mut self, each: impl FnMut(&MemoryAccess<'_>)) {
+        if let Some(caches) = self.caches()
+            && caches.has_records()
+        {
+            caches.drain(each);
+        }
     }
 
     /// What `client` would read now, for reports and histories: changes nothing and
     /// is no access.
-    pub(crate) fn peek_value(&self, _client: Client, at: GpuAddress, bytes: u8) -> Option<u64> {
-        let gpu = self.space.gpu();
-        if bytes == 8 { gpu.read_u64(at).ok() } else { gpu.read_u32(at).ok().map(u64::from) }
+    pub(crate) fn peek_value(&mut self, client: Client, at: GpuAddress, bytes: u8) -> Option<u64> {
+        let mut value = [0; 8];
+        self.peek(client, at, &mut value[..usize::from(bytes)]).ok()?;
+        Some(u64::from_le_bytes(value))
     }
 
-    /// As [`Self::peek_value`], any number of bytes; false if they do not all live.
-    pub(crate) fn peek(&self, _client: Client, at: GpuAddress, out: &mut [u8]) -> bool {
-        self.space.gpu().read(at, out).is_ok()
+    /// As [`Self::peek_value`], any number of bytes.
+    pub(crate) fn peek(
+        &mut self,
+        client: Client,
+        at: GpuAddress,
+        out: &mut [u8],
+    ) -> Result<(), AccessError> {
+        match self.caches() {
+            Some(caches) => caches.peek(nobody(client), at, out),
+            None => self.space.gpu().read(at, out),
+        }
+    }
+
+    /// A poll: what lies dirty in L2 if the client looks there, else memory. A
+    /// line that L2 merely holds is not looked at, or a wait for what the host or a
+    /// DMA engine writes would never end.
+    pub(crate) fn poll(
+        &mut self,
+        client: Client,
+        at: GpuAddress,
+        bytes: u8,
+    ) -> Result<u64, AccessError> {
+        let mut value = [0; 8];
+        let out = &mut value[..usize::from(bytes)];
+        match self.caches() {
+            Some(caches) => caches.peek_uncached(nobody(client), at, out)?,
+            None if bytes == 8 => return self.space.gpu().read_u64(at),
+            None => return self.space.gpu().read_u32(at).map(u64::from),
+        }
+        Ok(u64::from_le_bytes(value))
     }
 
     /// A value of 4 or 8 bytes.
     pub(crate) fn read_value(
         &mut self,
-        _access: &Access<'_>,
+        access: &Access<'_>,
         at: GpuAddress,
         bytes: u8,
     ) -> Result<u64, AccessError> {
-        if bytes == 8 {
-            self.space.gpu().read_u64(at)
-        } else {
-            self.space.gpu().read_u32(at).map(u64::from)
+        match self.caches() {
+            Some(caches) => caches.read_value(access.requester(), at, bytes),
+            None if bytes == 8 => self.space.gpu().read_u64(at),
+            None => self.space.gpu().read_u32(at).map(u64::from),
         }
     }
 
     /// Writes a value of 4 or 8 bytes.
     pub(crate) fn write_value(
         &mut self,
-        _access: &Access<'_>,
+        access: &Access<'_>,
         at: GpuAddress,
         value: u64,
         bytes: u8,
     ) -> Result<(), AccessError> {
-        if bytes == 8 {
-            self.space.gpu().write_u64(at, value)
-        } else {
-            self.space.gpu().write_u32(at, value as u32)
+        match self.caches() {
+            Some(caches) => caches.write_value(access.requester(), at, value, bytes),
+            None if bytes == 8 => self.space.gpu().write_u64(at, value),
+            None => self.space.gpu().write_u32(at, value as u32),
         }
     }
 
     /// Up to `count` words as `client` would read them; fewer where memory ends.
     /// Is no access: what of it was used is told by [`Self::fetched`].
-    pub(crate) fn peek_words(&self, client: Client, at: GpuAddress, count: u64) -> Vec<u32> {
+    pub(crate) fn peek_words(&mut self, client: Client, at: GpuAddress, count: u64) -> Vec<u32> {
         let mut bytes = vec![0; count as usize * 4];
-        if let Err(e) = self.space.gpu().read(at, &mut bytes) {
+        if let Err(e) = self.peek(client, at, &mut bytes) {
             bytes.truncate((e.at.0 - at.0) as usize / 4 * 4);
-        }
-        if !self.peek(client, at, &mut bytes) {
-            bytes.clear();
+            if self.peek(client, at, &mut bytes).is_err() {
+                bytes.clear();
+            }
         }
         bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
     }
 
     /// A packet was read at `at`.
-    pub(crate) fn fetched(&mut self, _access: &Access<'_>, _at: GpuAddress, _bytes: u64) {}
+    pub(crate) fn fetched(&mut self, access: &Access<'_>, at: GpuAddress, bytes: u64) {
+        if let Some(caches) = self.caches()
+            && caches.is_recording()
+        {
+            let mut words = vec![0; bytes as usize];
+            // What was peeked at just now lives.
+            let _ = caches.read(access.requester(), at, &mut words);
+        }
+    }
 
     /// Reads bytes.
     pub(crate) fn read(
         &mut self,
-        _access: &Access<'_>,
+        access: &Access<'_>,
         at: GpuAddress,
         out: &mut [u8],
     ) -> Result<(), AccessError> {
-        self.space.gpu().read(at, out)
+        match self.caches() {
+            Some(caches) => caches.read(access.requester(), at, out),
+            None => self.space.gpu().read(at, out),
+        }
+    }
+
+    /// Reads bytes through the caches that serve a compute unit.
+    pub(crate) fn read_at_unit(
+        &mut self,
+        who: Requester,
+        at: GpuAddress,
+        out: &mut [u8],
+    ) -> Result<(), AccessError> {
+        match self.caches() {
+            Some(caches) => caches.read(who, at, out),
+            None => self.space.gpu().read(at, out),
+        }
     }
 
     /// Writes bytes.
     pub(crate) fn write(
         &mut self,
-        _access: &Access<'_>,
+        access: &Access<'_>,
         at: GpuAddress,
         data: &[u8],
     ) -> Result<(), AccessError> {
-        self.space.gpu().write(at, data)
+        match self.caches() {
+            Some(caches) => caches.write(access.requester(), at, data),
+            None => self.space.gpu().write(at, data),
+        }
+    }
+
+    /// Writes bytes as the host.
+    pub(crate) fn host_write(&mut self, at: GpuAddress, data: &[u8]) -> Result<(), AccessError> {
+        match self.caches() {
+            Some(caches) => caches.write(nobody(Client::Host), at, data),
+            None => self.space.host().write(at, data),
+        }
+    }
+
+    /// Reads bytes as the host; `each` gets the record of it.
+    pub(crate) fn host_read(
+        &self,
+        at: GpuAddress,
+        out: &mut [u8],
+        each: impl FnMut(&MemoryAccess<'_>),
+    ) -> Result<(), AccessError> {
+        match self.shared_caches() {
+            Some(mut caches) => {
+                caches.read(nobody(Client::Host), at, out)?;
+                if caches.has_records() {
+                    caches.drain(each);
+                }
+                Ok(())
+            }
+            None => self.space.host().read(at, out),
+        }
     }
 
     /// Copies bytes; each side has its own client.
     pub(crate) fn copy(
         &mut self,
-        (_reader, from): (&Access<'_>, GpuAddress),
-        (_writer, to): (&Access<'_>, GpuAddress),
+        (reader, from): (&Access<'_>, GpuAddress),
+        (writer, to): (&Access<'_>, GpuAddress),
         bytes: u64,
     ) -> Result<(), AccessError> {
-        self.space.gpu().copy(from, to, bytes)
+        match self.caches() {
+            Some(caches) => caches.copy(reader.requester(), from, writer.requester(), to, bytes),
+            None => self.space.gpu().copy(from, to, bytes),
+        }
     }
 
     /// Fills with a dword, its low byte first.
     pub(crate) fn fill(
         &mut self,
-        _access: &Access<'_>,
+        access: &Access<'_>,
         at: GpuAddress,
         bytes: u64,
         value: u32,
     ) -> Result<(), AccessError> {
-        self.space.gpu().fill(at, bytes, value)
+        match self.caches() {
+            Some(caches) => caches.fill(access.requester(), at, bytes, value),
+            None => self.space.gpu().fill(at, bytes, value),
+        }
     }
 
     /// Read-modify-write of 4 or 8 bytes; gives the old value. `update` may be
@@ -151,6 +291,9 @@ impl Bus {
         update: impl Fn(u64) -> u64,
     ) -> Result<u64, AccessError> {
         use wavefence_memory::port::Atomic::CompareExchange;
+        if let Some(caches) = self.caches() {
+            return caches.update(access.requester(), at, bytes, update);
+        }
         let mut old = self.read_value(access, at, bytes)?;
         let gpu = self.space.gpu();
         loop {
@@ -164,6 +307,37 @@ impl Bus {
                 return Ok(old);
             }
             old = seen;
+        }
+    }
+
+    /// Runs cache actions. Gives their place among the accesses and what they did.
+    pub(crate) fn act(
+        &mut self,
+        actions: &[CacheAction],
+        range: Option<GpuRange>,
+    ) -> (u64, FlushCost) {
+        self.actions += 1;
+        let (mut seq, mut cost) = (self.actions, FlushCost::default());
+        if let Some(caches) = self.caches() {
+            for &action in actions {
+                let did = caches.act(action, range);
+                seq = did.seq;
+                cost.dropped += did.lines_dropped;
+                cost.written += did.lines_written;
+            }
+        }
+        (seq, cost)
+    }
+
+    /// True if stores of a dispatch are on their way to L2.
+    pub(crate) fn in_flight(&mut self, dispatch: DispatchId) -> bool {
+        self.caches().is_some_and(|c| c.in_flight(Some(dispatch)))
+    }
+
+    /// Lets stores arrive in L2.
+    pub(crate) fn land(&mut self, which: Land) {
+        if let Some(caches) = self.caches() {
+            caches.land(which);
         }
     }
 
@@ -204,10 +378,31 @@ pub(crate) struct WaveId<'a> {
     pub(crate) barriers: u32,
 }
 
+impl WaveId<'_> {
+    fn context(&self) -> WaveContext {
+        let d = self.dispatch;
+        WaveContext {
+            agent: Agent::Wave {
+                queue: d.queue,
+                dispatch: d.id,
+                launch: self.launch,
+                group: self.group,
+                wave: self.wave,
+                unit: self.unit,
+                barriers: self.barriers,
+            },
+            dispatch: d.id,
+            unit: self.unit,
+            volatile_skips_vector: d.initiator & bits::DISABLE_VECTOR_L1 != 0,
+            volatile_skips_scalar: d.initiator & bits::DISABLE_SCALAR_L1 != 0,
+        }
+    }
+}
+
 /// How the waves of one host thread reach memory.
 pub(crate) trait WaveMemory {
-    /// The port for what `wave` does next.
-    fn port(&mut self, wave: &WaveId<'_>) -> &mut dyn Port;
+    /// Calls `run` with the port for what `wave` does next.
+    fn with_port(&mut self, wave: &WaveId<'_>, run: &mut dyn FnMut(&mut dyn Port));
 
     /// Takes up allocations and frees made since.
     fn refresh(&mut self);
@@ -228,8 +423,8 @@ impl WavePort {
 }
 
 impl WaveMemory for WavePort {
-    fn port(&mut self, _wave: &WaveId<'_>) -> &mut dyn Port {
-        &mut self.port
+    fn with_port(&mut self, _wave: &WaveId<'_>, run: &mut dyn FnMut(&mut dyn Port)) {
+        run(&mut self.port);
     }
 
     fn refresh(&mut self) {
@@ -238,5 +433,18 @@ impl WaveMemory for WavePort {
 
     fn take_misses(&mut self) -> Vec<MissRecord> {
         if self.port.has_misses() { self.port.take_misses() } else { Vec::new() }
+    }
+}
+
+/// Through the caches: a model run.
+impl WaveMemory for Hierarchy {
+    fn with_port(&mut self, wave: &WaveId<'_>, run: &mut dyn FnMut(&mut dyn Port)) {
+        run(&mut self.port(wave.context()));
+    }
+
+    fn refresh(&mut self) {}
+
+    fn take_misses(&mut self) -> Vec<MissRecord> {
+        if self.has_misses() { self.take_misses() } else { Vec::new() }
     }
 }

@@ -6,16 +6,16 @@
 //! pipe share one engine and take turns at it.
 
 use crate::core::{Core, Shared};
-use crate::cp::{self, dma, event};
+use crate::cp::{self, dma, event, launch};
 use crate::cu::ComputeUnits;
 use crate::desc::QueueKind;
 use crate::dispatch::Dispatch;
 use crate::group::{Group, Progress, Worker, take_ordered_ids};
-use crate::mem::WavePort;
 use crate::queue::Queue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wavefence_base::{Event, Profile, SubmitId, Writer};
+use wavefence_base::{CacheClass, Event, Profile, SubmitId, Topology};
+use wavefence_memory::hierarchy::Land;
 
 /// Groups that start in one turn: one per shader array at most. Assumed.
 const LAUNCHES: usize = 4;
@@ -30,6 +30,9 @@ pub(crate) struct Active {
     pub(crate) next: u64,
     /// Groups ended.
     pub(crate) ended: u64,
+    /// By instruction cache: the dispatch with the kernel that was fetched through
+    /// it; `None` if that was none that can run.
+    fetched: BTreeMap<u32, Option<Arc<Dispatch>>>,
 }
 
 /// The shader work of a model run.
@@ -37,8 +40,18 @@ pub(crate) struct ModelWork {
     pub(crate) active: Vec<Active>,
     pub(crate) resident: Vec<Group>,
     units: ComputeUnits,
+    topology: Topology,
     worker: Worker,
-    port: WavePort,
+}
+
+/// What a turn at launching gave.
+enum Launched {
+    /// A group runs.
+    Group,
+    /// Groups ended without running; the last of a dispatch, if it was that.
+    Skipped(Option<Arc<Dispatch>>),
+    /// There is no room or nothing to launch.
+    Nothing,
 }
 
 impl ModelWork {
@@ -47,7 +60,7 @@ impl ModelWork {
             active: Vec::new(),
             resident: Vec::new(),
             units: ComputeUnits::new(profile),
-            port: WavePort::new(&shared.space),
+            topology: Topology::of(profile),
             worker: Worker::new(shared),
         }
     }
@@ -55,20 +68,34 @@ impl ModelWork {
     /// One turn of the shaders. Gives what ended; true if anything moved.
     pub(crate) fn turn(&mut self, core: &mut Core) -> (bool, Vec<Arc<Dispatch>>) {
         for dispatch in core.started.drain(..) {
-            self.active.push(Active { dispatch, next: 0, ended: 0 });
+            self.active.push(Active { dispatch, next: 0, ended: 0, fetched: BTreeMap::new() });
         }
         let mut moved = false;
+        let mut ended = Vec::new();
         for _ in 0..LAUNCHES {
-            if core.ending.is_some() || !self.launch_one(core) {
+            if core.ending.is_some() {
                 break;
+            }
+            match self.launch_one(core) {
+                Launched::Group => {}
+                Launched::Skipped(dispatch) => ended.extend(dispatch),
+                Launched::Nothing => break,
             }
             moved = true;
         }
-        let mut ended = Vec::new();
         let mut index = 0;
         while index < self.resident.len() {
-            let progress = self.resident[index].run(&mut self.worker, &mut self.port, SLICE, 1);
+            let Some(caches) = core.bus.caches() else { break };
+            let group = &mut self.resident[index];
+            let progress = group.run(&mut self.worker, caches, SLICE, 1);
+            if progress != Progress::Ended {
+                // Only what a wave stores last is still on its way when it ends.
+                for wave in 0..group.waves().min(2) {
+                    caches.land(Land::Unit(group.dispatch.unit(group.cu, wave)));
+                }
+            }
             self.worker.settle();
+            core.tell_accesses();
             match progress {
                 Progress::Ran => moved = true,
                 Progress::Stuck => {}
@@ -87,39 +114,57 @@ impl ModelWork {
 
     /// Starts the next group of the first dispatch that has room. Dispatches of
     /// one queue start their groups one dispatch after the other.
-    fn launch_one(&mut self, core: &mut Core) -> bool {
+    fn launch_one(&mut self, core: &mut Core) -> Launched {
         let mut seen = Vec::new();
-        for active in &mut self.active {
-            let dispatch = &active.dispatch;
+        for (at, active) in self.active.iter_mut().enumerate() {
+            let dispatch = active.dispatch.clone();
             if active.next == dispatch.total || seen.contains(&dispatch.queue) {
                 continue;
             }
             seen.push(dispatch.queue);
-            let Some(cu) = self.units.take(dispatch) else { continue };
-            let ordered = take_ordered_ids(dispatch, active.next);
-            let (worker, port) = (&mut self.worker, &mut self.port);
-            let group = Group::start(worker, port, dispatch, active.next, ordered, cu);
+            let Some(cu) = self.units.take(&dispatch) else { continue };
+            let cache = self.topology.instance(CacheClass::Instruction, cu as u32);
+            let fetched = active.fetched.entry(cache).or_insert_with(|| {
+                match launch::fetch_code(core, &dispatch, cu as u32) {
+                    Ok(fetched) => Some(fetched),
+                    Err(trouble) => {
+                        cp::report(core, dispatch.queue, dispatch.packet, trouble);
+                        None
+                    }
+                }
+            });
+            let ordered = take_ordered_ids(&dispatch, active.next);
+            let launch = active.next;
             active.next += 1;
+            let (Some(fetched), Some(caches)) = (fetched.clone(), core.bus.caches()) else {
+                self.units.give(cu, &dispatch);
+                return Launched::Skipped(self.count_ended(at));
+            };
+            let group = Group::start(&mut self.worker, caches, &fetched, launch, ordered, cu);
             let (dispatch, id, waves) = (dispatch.id, group.id, group.waves());
             core.emit(|| Event::GroupBegin { dispatch, group: id, waves });
             self.resident.push(group);
-            return true;
+            return Launched::Group;
         }
-        false
+        Launched::Nothing
     }
 
     fn end_group(&mut self, core: &mut Core, group: Group) -> Option<Arc<Dispatch>> {
         let dispatch = group.dispatch.clone();
         core.emit(|| Event::GroupEnd { dispatch: dispatch.id, group: group.id });
-        self.units.give(group.cu, &dispatch);
-        group.recycle(&mut self.worker);
         let at = self.active.iter().position(|a| a.dispatch.id == dispatch.id)?;
+        self.units.give(group.cu, &self.active[at].dispatch);
+        group.recycle(&mut self.worker);
+        self.count_ended(at)
+    }
+
+    /// One more group of an active dispatch ended; gives it if that was the last.
+    fn count_ended(&mut self, at: usize) -> Option<Arc<Dispatch>> {
         self.active[at].ended += 1;
-        if self.active[at].ended < dispatch.total {
+        if self.active[at].ended < self.active[at].dispatch.total {
             return None;
         }
-        self.active.remove(at);
-        Some(dispatch)
+        Some(self.active.remove(at).dispatch)
     }
 }
 
@@ -169,11 +214,16 @@ impl Engines {
     /// Takes note of dispatches that ended.
     pub(crate) fn ended(&mut self, core: &mut Core, dispatches: &[Arc<Dispatch>]) {
         for dispatch in dispatches {
-            let by = Writer::Shader(dispatch.queue, dispatch.id);
-            core.history.look(&core.bus, None, by, Some(dispatch.packet));
+            core.waves_ended(dispatch);
             core.emit(|| Event::DispatchEnd { dispatch: dispatch.id });
             self.queues[dispatch.queue.index()].shaders.end(dispatch.seq);
         }
+    }
+
+    /// The first turn in which something arrives that is on its way.
+    fn first_due(&self, core: &Core) -> Option<u64> {
+        let queues = self.queues.iter().filter_map(Queue::first_due);
+        queues.chain(core.flight.first_due()).min()
     }
 
     /// Lets end-of-pipe events and submissions finish.
@@ -205,6 +255,8 @@ fn step_pipe(core: &mut Core, queues: &mut [Queue], pipe: &mut Pipe) -> bool {
 pub(crate) fn run(core: &mut Core, engines: &mut Engines, work: &mut ModelWork) -> Vec<SubmitId> {
     let mut done = Vec::new();
     while core.ending.is_none() {
+        core.flight.next_turn();
+        core.accept_due();
         let mut moved = engines.step(core);
         let (worked, ended) = work.turn(core);
         moved |= worked;
@@ -217,8 +269,11 @@ pub(crate) fn run(core: &mut Core, engines: &mut Engines, work: &mut ModelWork) 
             core.out_of_instructions(looping);
         }
         if !moved {
-            break;
+            // Nothing happens until something on its way arrives.
+            let Some(due) = engines.first_due(core) else { break };
+            core.flight.jump(due.saturating_sub(1));
         }
     }
+    core.tell_accesses();
     done
 }

@@ -9,6 +9,7 @@ use crate::ring::RingBuffer;
 use crate::wait::ValueWait;
 use std::collections::{BTreeSet, VecDeque};
 use wavefence_base::access::Engine;
+use wavefence_base::event::Level;
 use wavefence_base::topology::Client;
 use wavefence_base::{CacheAction, GpuAddress, GpuRange, QueueId, SubmitId};
 use wavefence_pm4::Ring;
@@ -20,8 +21,10 @@ pub(crate) enum Item {
     Packet(Box<Located>),
     /// A dispatch whose arguments the PFP has read.
     Launch(Launch),
-    /// The end of a submission.
-    SubmitEnd(SubmitId),
+    /// An acquire that the PFP waits for.
+    Acquire(Box<Located>),
+    /// The end of a submission, and the ring's packet that started it.
+    SubmitEnd(SubmitId, GpuAddress),
 }
 
 /// What an engine waits for before it goes on behind its packet.
@@ -93,13 +96,30 @@ pub(crate) struct EndOfPipe {
     pub(crate) client: Client,
     pub(crate) payload: Payload,
     pub(crate) interrupt: bool,
+    /// The value waits until memory has confirmed what the event asked for.
+    pub(crate) confirm: bool,
     /// Also waits for the CP's own DMA engine.
     pub(crate) wait_dma: bool,
+}
+
+/// Cache actions of an event whose value has been written before them.
+#[derive(Clone, Debug)]
+pub(crate) struct Late {
+    /// The turn in which they are complete.
+    pub(crate) due: u64,
+    pub(crate) packet: GpuAddress,
+    pub(crate) flush: Flush,
+    /// Dispatches up to this number are behind them,
+    pub(crate) after: u64,
+    /// to this level.
+    pub(crate) level: Level,
 }
 
 /// A copy or fill of the CP's own DMA engine.
 #[derive(Clone, Debug)]
 pub(crate) struct CpDma {
+    /// The turn in which it runs, if nobody waits for it before.
+    pub(crate) due: u64,
     pub(crate) packet: GpuAddress,
     pub(crate) source: DmaEnd,
     pub(crate) destination: DmaEnd,
@@ -160,6 +180,8 @@ impl Shaders {
 pub(crate) struct Closing {
     pub(crate) submit: SubmitId,
     pub(crate) after: u64,
+    /// The ring's packet that started it.
+    pub(crate) packet: GpuAddress,
 }
 
 /// State that SET_BASE and SET_PREDICATION leave in the PFP.
@@ -186,6 +208,7 @@ pub(crate) struct Queue {
     /// From the PFP to the ME.
     pub(crate) fifo: VecDeque<Item>,
     pub(crate) end_of_pipe: VecDeque<EndOfPipe>,
+    pub(crate) late: Option<Late>,
     pub(crate) cp_dma: VecDeque<CpDma>,
     pub(crate) shaders: Shaders,
     pub(crate) closing: VecDeque<Closing>,
@@ -215,6 +238,7 @@ impl Queue {
             me: Seat::new(engine),
             fifo: VecDeque::new(),
             end_of_pipe: VecDeque::new(),
+            late: None,
             cp_dma: VecDeque::new(),
             shaders: Shaders::default(),
             closing: VecDeque::new(),
@@ -227,6 +251,22 @@ impl Queue {
     /// True if the ME has nothing in hand and nothing waiting.
     pub(crate) fn micro_engine_idle(&self) -> bool {
         self.me.blocked.is_none() && self.fifo.is_empty()
+    }
+
+    /// True if something waits for the CP's own DMA.
+    pub(crate) fn waits_for_dma(&self) -> bool {
+        let waits = |s: &Seat| matches!(s.blocked, Some((_, Block::CpDma)));
+        let event = self.end_of_pipe.front();
+        waits(&self.me)
+            || waits(&self.pfp)
+            || event.is_some_and(|e| e.wait_dma && self.shaders.done(e.after))
+    }
+
+    /// The first turn in which something arrives that is on its way.
+    pub(crate) fn first_due(&self) -> Option<u64> {
+        let late = self.late.as_ref().map(|l| l.due);
+        let dma = self.cp_dma.front().map(|d| d.due);
+        late.into_iter().chain(dma).min()
     }
 
     /// True if an engine stands at a packet. Where nothing moves, that is a

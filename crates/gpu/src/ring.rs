@@ -18,8 +18,9 @@ pub(crate) struct RingBuffer {
     range: GpuRange,
     read: u64,
     write: u64,
-    /// Where in the ring each submission ends, oldest first.
-    submits: std::collections::VecDeque<(u64, SubmitId)>,
+    /// Where in the ring each submission ends, and the packet that runs its buffer,
+    /// oldest first.
+    submits: std::collections::VecDeque<(u64, SubmitId, GpuAddress)>,
 }
 
 impl RingBuffer {
@@ -60,13 +61,18 @@ impl RingBuffer {
     }
 
     /// The oldest submission, if the read pointer has passed its packet.
-    pub(crate) fn finished_submit(&mut self) -> Option<SubmitId> {
-        let &(end, submit) = self.submits.front()?;
+    pub(crate) fn finished_submit(&mut self) -> Option<(SubmitId, GpuAddress)> {
+        let &(end, submit, packet) = self.submits.front()?;
         if end > self.read {
             return None;
         }
         self.submits.pop_front();
-        Some(submit)
+        Some((submit, packet))
+    }
+
+    /// The submission whose packet lies at `at`, if it is the next one.
+    pub(crate) fn starting_submit(&self, at: GpuAddress) -> Option<SubmitId> {
+        self.submits.front().filter(|s| s.2 == at).map(|s| s.1)
     }
 
     /// Where and what to write so that `buffer` runs next: pieces of the ring
@@ -105,7 +111,8 @@ impl RingBuffer {
     /// Moves the write pointer behind `pieces` and notes the submission.
     pub(crate) fn commit(&mut self, pieces: &[(GpuAddress, Vec<u32>)], submit: SubmitId) {
         self.write += pieces.iter().map(|(_, words)| words.len() as u64).sum::<u64>();
-        self.submits.push_back((self.write, submit));
+        let packet = pieces.last().map_or(GpuAddress(0), |(at, _)| *at);
+        self.submits.push_back((self.write, submit, packet));
     }
 }
 

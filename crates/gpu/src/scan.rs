@@ -51,7 +51,11 @@ struct Write {
 
 /// For each wanted range the writes to it that `queue` has not done yet, in its
 /// order, up to [`KEPT`].
-pub(crate) fn pending(core: &Core, queue: &Queue, wanted: &[GpuRange]) -> Vec<Vec<PendingWrite>> {
+pub(crate) fn pending(
+    core: &mut Core,
+    queue: &Queue,
+    wanted: &[GpuRange],
+) -> Vec<Vec<PendingWrite>> {
     let mut scan = Scan { queue, wanted, found: vec![Vec::new(); wanted.len()] };
     for event in &queue.end_of_pipe {
         let value = match event.payload {
@@ -76,7 +80,7 @@ pub(crate) fn pending(core: &Core, queue: &Queue, wanted: &[GpuRange]) -> Vec<Ve
     for item in &queue.fifo {
         match item {
             Item::Packet(located) => scan.packet(located),
-            Item::Launch(_) | Item::SubmitEnd(_) => {}
+            Item::Launch(_) | Item::Acquire(_) | Item::SubmitEnd(..) => {}
         }
     }
     if !queue.halted {
@@ -111,7 +115,7 @@ impl Scan<'_> {
     }
 
     /// What was not fetched: the open command buffers, then the ring.
-    fn ahead(&mut self, core: &Core) {
+    fn ahead(&mut self, core: &mut Core) {
         let mut left = MOST;
         let mut visited = BTreeSet::new();
         let mut frames: Vec<Frame> = Vec::new();

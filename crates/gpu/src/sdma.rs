@@ -73,7 +73,8 @@ pub(crate) fn execute(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
             actions.gcr(get(Field::Gcr) as u32);
             let len = get(Field::Limit).saturating_sub(get(Field::Addr));
             let range = (len > 0).then(|| GpuRange::new(at(Field::Addr), len));
-            cp::sync::tell(core, queue, p.at, &actions.over(range), false, false);
+            let how = cp::sync::How::default();
+            cp::sync::act(core, queue.id, p.at, &actions.over(range), how);
             Ok(Flow::Done)
         }
         Kind::SdmaCopyTiled

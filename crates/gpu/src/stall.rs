@@ -14,7 +14,7 @@ use wavefence_base::{BlockedWait, GpuAddress, GpuRange, QueueId, Stall, StallVer
 use wavefence_pm4::function;
 
 /// Explains every blocked wait. `stuck` are the groups that cannot go on.
-pub(crate) fn explain(core: &Core, queues: &[Queue], stuck: Vec<StuckWork>) -> Stall {
+pub(crate) fn explain(core: &mut Core, queues: &[Queue], stuck: Vec<StuckWork>) -> Stall {
     let mut found = Vec::new();
     for queue in queues {
         for seat in [&queue.pfp, &queue.me] {
@@ -68,7 +68,7 @@ fn blocked_wait(seat: &Seat) -> Option<(ValueWait, GpuAddress)> {
 }
 
 fn describe(
-    core: &Core,
+    core: &mut Core,
     queue: &Queue,
     engine: Engine,
     packet: GpuAddress,
@@ -98,7 +98,7 @@ fn describe(
         Polled::Memory(address, client) => {
             described.address = address;
             described.allocation = core.bus.describe(address);
-            described.present = core.bus.peek_value(client, address, wait.bytes).unwrap_or(0);
+            described.present = core.bus.poll(client, address, wait.bytes).unwrap_or(0);
             described.past = core.history.of(address).to_vec();
         }
     }
@@ -106,7 +106,7 @@ fn describe(
 }
 
 /// Adds what is still to come, in one pass over each queue.
-fn add_pending(core: &Core, queues: &[Queue], found: &mut [(BlockedWait, ValueWait)]) {
+fn add_pending(core: &mut Core, queues: &[Queue], found: &mut [(BlockedWait, ValueWait)]) {
     // A register is no memory: an empty range overlaps nothing.
     let range = |(described, wait): &(BlockedWait, ValueWait)| match wait.polled {
         Polled::Memory(at, _) => GpuRange::new(at, u64::from(described.bytes)),

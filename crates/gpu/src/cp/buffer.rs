@@ -1,6 +1,6 @@
 //! Packets that decide which packets run: command buffers, predication, skips.
 
-use super::{Exec, Flow, Trouble, access, field, unsupported};
+use super::{Exec, Flow, Trouble, access, field, sync, unsupported};
 use crate::core::Core;
 use crate::fetch::Located;
 use crate::queue::{Block, Queue};
@@ -11,10 +11,11 @@ use wavefence_base::topology::Client;
 use wavefence_pm4::{Field, function, sel};
 
 /// INDIRECT_BUFFER: runs another command buffer, or goes on there.
-pub(super) fn indirect_buffer(queue: &mut Queue, p: &Located) -> Exec {
+pub(super) fn indirect_buffer(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
     let at = GpuAddress(field(&p.packet, Field::Addr));
     let size = field(&p.packet, Field::IbSize);
     queue.fetch.call(at, size, p.packet.flag(Field::Chain)).map_err(Trouble::command)?;
+    sync::list_start(core, queue, p.at);
     Ok(Flow::Done)
 }
 
@@ -42,6 +43,7 @@ pub(super) fn cond_indirect_buffer(
         (false, false) => return Ok(Flow::Done),
     };
     queue.fetch.call(GpuAddress(at), size, false).map_err(Trouble::command)?;
+    sync::list_start(core, queue, p.at);
     Ok(Flow::Done)
 }
 

@@ -15,7 +15,7 @@ use wavefence_memory::AccessError;
 use wavefence_pm4::{Field, sel};
 
 /// Takes a copy up.
-pub(super) fn dma_data(queue: &mut Queue, p: &Located) -> Exec {
+pub(super) fn dma_data(core: &Core, queue: &mut Queue, p: &Located) -> Exec {
     let flag = |f| p.packet.flag(f);
     let get = |f| field(&p.packet, f);
     for (bad, what) in [
@@ -47,7 +47,8 @@ pub(super) fn dma_data(queue: &mut Queue, p: &Located) -> Exec {
     };
     let bytes = get(Field::ByteCount);
     if bytes > 0 {
-        queue.cp_dma.push_back(CpDma { packet: p.at, source, destination, bytes });
+        let due = core.flight.due();
+        queue.cp_dma.push_back(CpDma { due, packet: p.at, source, destination, bytes });
     }
     // Copies run one after the other, so RAW_WAIT is always kept.
     if flag(Field::CpSync) {
@@ -61,8 +62,13 @@ fn client(level2: bool) -> Client {
     if level2 { Client::CpDmaL2 } else { Client::CpDmaMemory }
 }
 
-/// Runs the oldest copy of the queue; true if there was one.
+/// Runs the oldest copy of the queue, if its time has come or something waits for
+/// it; true if there was one.
 pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
+    let Some(next) = queue.cp_dma.front() else { return false };
+    if !core.flight.arrived(next.due) && !queue.waits_for_dma() {
+        return false;
+    }
     let Some(dma) = queue.cp_dma.pop_front() else { return false };
     let access = Access {
         what: "DMA_DATA",
@@ -203,7 +209,7 @@ pub(crate) fn remember(
     destination: GpuRange,
 ) {
     if destination.len != 4 && destination.len != 8 {
-        core.history.look(&core.bus, Some(destination), Writer::Dma(queue.id), Some(packet));
+        core.history.look(&mut core.bus, Some(destination), Writer::Dma(queue.id), Some(packet));
         return;
     }
     if let Some(value) = core.bus.peek_value(client, destination.start, destination.len as u8) {

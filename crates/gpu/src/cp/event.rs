@@ -1,19 +1,22 @@
 //! Events, and what they write at the end of the pipe.
 //!
 //! An end-of-pipe event stops no engine. It stands in a line per queue and
-//! takes effect when every dispatch started before it has ended
-//! (`hardware/caches.md` 3): first its cache actions, then its value.
+//! takes effect when the waves of every dispatch started before it have ended
+//! (`hardware/caches.md` 3). Their stores may still be on the way, unless it asks
+//! for an L2 action or for confirmation; and its value may overtake its own action.
 
+use super::sync::How;
 use super::{Exec, Flow, Trouble, field, sync, unsupported};
 use crate::core::Core;
 use crate::fetch::Located;
-use crate::flush::Actions;
+use crate::flush::{Actions, acts_on_l2};
 use crate::mem::Access;
-use crate::queue::{Block, EndOfPipe, Flush, Payload, Queue};
+use crate::queue::{Block, Closing, EndOfPipe, Flush, Late, Payload, Queue};
 use wavefence_base::access::{Agent, Engine};
+use wavefence_base::event::Level;
 use wavefence_base::stall::PastWrite;
 use wavefence_base::topology::Client;
-use wavefence_base::{Event, GpuAddress, SubmitId, Writer};
+use wavefence_base::{CacheAction, Event, GpuAddress, SubmitId, Writer};
 use wavefence_pm4::{Field, Ring, data_sel, events, int_sel, sel};
 
 /// EVENT_WRITE.
@@ -41,7 +44,7 @@ pub(super) fn event_write(core: &mut Core, queue: &mut Queue, p: &Located) -> Ex
         | events::FLUSH_AND_INV_CB_PIXEL_DATA => {
             let mut actions = Actions::default();
             actions.event(event);
-            sync::tell(core, queue, p.at, &actions.over(None), false, false);
+            sync::act(core, queue.id, p.at, &actions.over(None), How::default());
             Ok(Flow::Done)
         }
         // These order parts of the draw pipeline among themselves.
@@ -55,7 +58,7 @@ pub(super) fn event_write(core: &mut Core, queue: &mut Queue, p: &Located) -> Ex
 }
 
 /// EVENT_WRITE_EOP and RELEASE_MEM.
-pub(super) fn release(queue: &mut Queue, p: &Located) -> Exec {
+pub(super) fn release(core: &Core, queue: &mut Queue, p: &Located) -> Exec {
     let get = |f| field(&p.packet, f);
     let flag = |f| p.packet.flag(f);
     let event = get(Field::EventType) as u8;
@@ -67,6 +70,7 @@ pub(super) fn release(queue: &mut Queue, p: &Located) -> Exec {
     actions.event(event);
     actions.gcr_release(get(Field::Gcr) as u32);
     actions.end_of_pipe(
+        core.generation,
         flag(Field::Tcl1Action),
         flag(Field::Tcl1VolAction),
         flag(Field::TcAction),
@@ -82,8 +86,17 @@ pub(super) fn release(queue: &mut Queue, p: &Located) -> Exec {
         int_sel::INTERRUPT_ONLY | int_sel::INTERRUPT_AFTER_WRITE | int_sel::UNCONDITIONAL => true,
         other => return Err(unsupported(queue, p, &format!("INT_SEL {other}"))),
     };
-    let flush = actions.over(None);
-    push(queue, p, flush, payload, interrupt, flag(Field::WaitDma));
+    let confirm = match get(Field::IntSel) as u8 {
+        int_sel::WRITE_AFTER_CONFIRM | int_sel::INTERRUPT_AFTER_WRITE => true,
+        _ => false,
+    };
+    push(
+        queue,
+        p,
+        actions.over(None),
+        payload,
+        Ends { interrupt, confirm, wait_dma: flag(Field::WaitDma) },
+    );
     Ok(Flow::Done)
 }
 
@@ -130,18 +143,19 @@ pub(super) fn end_of_shader(queue: &mut Queue, p: &Located) -> Exec {
         sel::eos_command::GDS => gds(p),
         other => return Err(unsupported(queue, p, &format!("command {other}"))),
     };
-    push(queue, p, Flush::default(), payload, false, false);
+    push(queue, p, Flush::default(), payload, Ends::default());
     Ok(Flow::Done)
 }
 
-fn push(
-    queue: &mut Queue,
-    p: &Located,
-    flush: Flush,
-    payload: Payload,
+/// What an event does beside its actions and its value.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
     interrupt: bool,
+    confirm: bool,
     wait_dma: bool,
-) {
+}
+
+fn push(queue: &mut Queue, p: &Located, flush: Flush, payload: Payload, ends: Ends) {
     let client = match field(&p.packet, Field::DstSel) as u8 {
         sel::event_dst::L2 => Client::EndOfPipeL2,
         _ => Client::EndOfPipe,
@@ -153,8 +167,9 @@ fn push(
         address: GpuAddress(field(&p.packet, Field::Addr)),
         client,
         payload,
-        interrupt,
-        wait_dma,
+        interrupt: ends.interrupt,
+        confirm: ends.confirm,
+        wait_dma: ends.wait_dma,
     });
 }
 
@@ -170,6 +185,10 @@ pub(crate) fn retire(core: &mut Core, queue: &mut Queue, moved: &mut bool) -> Ve
         }
         *moved = true;
     }
+    if queue.late.as_ref().is_some_and(|late| core.flight.arrived(late.due)) {
+        finish_late(core, queue);
+        *moved = true;
+    }
     let mut done = Vec::new();
     while let Some(closing) = queue.closing.front() {
         let ready = queue.shaders.done(closing.after)
@@ -179,18 +198,85 @@ pub(crate) fn retire(core: &mut Core, queue: &mut Queue, moved: &mut bool) -> Ve
             break;
         }
         if let Some(closing) = queue.closing.pop_front() {
-            let (submit, queue) = (closing.submit, queue.id);
-            core.emit(|| Event::SubmitDone { submit, queue });
-            done.push(submit);
+            close(core, queue, &closing);
+            done.push(closing.submit);
         }
         *moved = true;
     }
     done
 }
 
-/// The moment an end-of-pipe event takes effect.
-fn land(core: &mut Core, queue: &Queue, event: &EndOfPipe) {
-    sync::tell(core, queue, event.packet, &event.flush, false, true);
+/// The end of a submission: its stores are accepted, its actions complete.
+fn close(core: &mut Core, queue: &mut Queue, closing: &Closing) {
+    finish_late(core, queue);
+    core.accept(queue.id, closing.after);
+    sync::submit_end(core, queue, closing.submit, closing.packet);
+    let (submit, queue) = (closing.submit, queue.id);
+    core.emit(|| Event::SubmitDone { submit, queue });
+}
+
+/// Completes the cache actions that the last event's value overtook. Gives the
+/// level that they reach for work up to a dispatch's number.
+fn finish_late(core: &mut Core, queue: &mut Queue) -> Option<(u64, Level)> {
+    let late = queue.late.take()?;
+    let how = How { bottom: true, ..How::default() };
+    sync::act(core, queue.id, late.packet, &late.flush, how);
+    Some((late.after, late.level))
+}
+
+/// What an event with L2 actions reaches once they are complete.
+fn complete(event: &EndOfPipe) -> Level {
+    if event.confirm { Level::Confirmed } else { Level::WrittenBack }
+}
+
+/// True if the event's value may overtake the event's own action: always before
+/// GFX10; on GFX10 a write-back that nothing confirms (`hardware/caches.md` 3.2).
+fn overtaken(core: &Core, event: &EndOfPipe, action: CacheAction) -> bool {
+    let bare = action == CacheAction::WritebackL2 && !event.confirm;
+    acts_on_l2(action) && (core.profile.order.early_end_of_pipe.value || bare)
+}
+
+/// The moment an end-of-pipe event takes effect: its actions, then its value, then
+/// what the value has overtaken, later.
+fn land(core: &mut Core, queue: &mut Queue, event: &EndOfPipe) {
+    let before = finish_late(core, queue);
+    let asks_l2 = event.flush.actions.iter().any(|&a| acts_on_l2(a));
+    let mut level = Level::ShadersDone;
+    if asks_l2 || event.confirm {
+        core.accept(queue.id, event.after);
+        level = Level::Accepted;
+    }
+    if let Some((after, reached)) = before
+        && after == event.after
+    {
+        level = level.max(reached);
+    }
+    let (late, now): (Vec<_>, Vec<_>) =
+        event.flush.actions.iter().partition(|&&a| overtaken(core, event, a));
+    let range = event.flush.range;
+    if asks_l2 && late.is_empty() {
+        level = level.max(complete(event));
+    }
+    let how = How { bottom: true, ..How::default() };
+    sync::act(core, queue.id, event.packet, &Flush { actions: now, range }, how);
+    write_value(core, queue, event);
+    if !late.is_empty() {
+        queue.late = Some(Late {
+            due: core.flight.due(),
+            packet: event.packet,
+            flush: Flush { actions: late, range },
+            after: event.after,
+            level: complete(event),
+        });
+    }
+    let (queue, packet) = (queue.id, event.packet);
+    core.emit(|| Event::EndOfPipe { queue, packet, level });
+    if event.interrupt {
+        core.emit(|| Event::Interrupt { queue, packet });
+    }
+}
+
+fn write_value(core: &mut Core, queue: &Queue, event: &EndOfPipe) {
     let (engine, packet) = (Engine::EndOfPipe, event.packet);
     let access = Access {
         what: "end-of-pipe write",
@@ -225,10 +311,6 @@ fn land(core: &mut Core, queue: &Queue, event: &EndOfPipe) {
             }
         }
         Payload::Add(value) => add(core, &access, by, at, value),
-    }
-    if event.interrupt {
-        let (queue, packet) = (queue.id, event.packet);
-        core.emit(|| Event::Interrupt { queue, packet });
     }
 }
 

@@ -8,10 +8,10 @@ use crate::fetch::Located;
 use crate::flush::Actions;
 use crate::queue::Queue;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use wavefence_base::access::Engine;
+use wavefence_base::access::{Agent, Engine};
 use wavefence_base::topology::Client;
 use wavefence_base::{Event, FaultKind, Generation, GpuAddress, KernelId, Limit, WaveSize};
+use wavefence_memory::hierarchy::Requester;
 use wavefence_pm4::{Field, Ring, initiator as bits, reg};
 use wavefence_shader::ir::{Kernel, WaveRule};
 use wavefence_wave::descriptor::{DESCRIPTOR_BYTES, Descriptor};
@@ -90,14 +90,14 @@ pub(crate) fn launch(core: &mut Core, queue: &mut Queue, l: &Launch) -> Result<(
     check_descriptors(core, queue, l.packet, &kernel);
     let mut actions = Actions::default();
     actions.dispatch(on(bits::SCALAR_L1_INV_VOL), on(bits::VECTOR_L1_INV_VOL));
-    sync::tell(core, queue, l.packet, &actions.over(None), false, false);
+    sync::act(core, queue.id, l.packet, &actions.over(None), sync::How::default());
     // The graphics pipe ignores ORDER_MODE (`hardware/pm4.md` 3).
     let shuffled = core.model && on(bits::ORDER_MODE) && queue.ring == Ring::Compute;
     let order =
         if shuffled { LaunchOrder::permuted(total, core.seed) } else { LaunchOrder::InOrder };
     let ordered = on(bits::ORDERED_APPEND_ENBL).then(|| {
         let operations = core.kernels.entry(id).ordered_operations;
-        Ordered::new(on(bits::ORDERED_APPEND_MODE), operations)
+        Arc::new(Ordered::new(on(bits::ORDERED_APPEND_MODE), operations))
     });
     let dispatch = Dispatch {
         id: core.new_dispatch(),
@@ -114,7 +114,9 @@ pub(crate) fn launch(core: &mut Core, queue: &mut Queue, l: &Launch) -> Result<(
         total,
         order,
         ordered,
-        next_ordered: AtomicU64::new(0),
+        initiator: l.initiator,
+        code: queue.regs.program(),
+        wgp_mode: core.profile.order.wgp_mode.value,
         grid,
     };
     core.emit(|| Event::DispatchBegin {
@@ -131,27 +133,59 @@ pub(crate) fn launch(core: &mut Core, queue: &mut Queue, l: &Launch) -> Result<(
     Ok(())
 }
 
-/// Which kernel the bytes at the program address are.
+/// Which kernel the bytes at the program address are, for a wave on unit 0. Is no
+/// access: each group of compute units fetches for itself ([`fetch_code`]).
 fn identify(core: &mut Core, queue: &Queue) -> Result<KernelId, Trouble> {
     let at = queue.regs.program();
-    let bus = &core.bus;
-    let result = core.kernels.identify(|line| {
-        let at = at.offset(u64::from(line) * LINE as u64);
-        let words = bus.peek_words(Client::Instruction, at, LINE as u64 / 4);
-        std::array::from_fn(|i| words.get(i).copied().unwrap_or(0))
+    let bus = &mut core.bus;
+    let result = core.kernels.identify(|first, count| {
+        let at = at.offset(u64::from(first) * LINE as u64);
+        bus.peek_words(Client::Instruction, at, u64::from(count) * (LINE as u64 / 4))
     });
-    result.map_err(|bad| {
-        let detail = match bad {
-            BadCode::NoKernel => {
-                format!("the bytes at program address {at} are no kernel; nothing was launched")
-            }
-            BadCode::Torn { line } => format!(
-                "the code at program address {at} is torn: line {line} (64 bytes each) is not \
-                 of the same kernel as line 0; nothing was launched"
-            ),
-        };
-        Trouble::Fault(FaultKind::BadCode, detail)
-    })
+    result.map_err(|bad| bad_code(at, bad))
+}
+
+fn bad_code(at: GpuAddress, bad: BadCode) -> Trouble {
+    let detail = match bad {
+        BadCode::NoKernel => {
+            format!("the bytes at program address {at} are no kernel; nothing was launched")
+        }
+        BadCode::Torn { line } => format!(
+            "the code at program address {at} is torn: line {line} (64 bytes each) is not \
+             of the same kernel as line 0; nothing was launched"
+        ),
+    };
+    Trouble::Fault(FaultKind::BadCode, detail)
+}
+
+/// The dispatch as its groups on a compute unit run it: with the kernel whose code
+/// they fetch through their instruction cache, which need not be the one that
+/// others fetch.
+pub(crate) fn fetch_code(
+    core: &mut Core,
+    dispatch: &Arc<Dispatch>,
+    unit: u32,
+) -> Result<Arc<Dispatch>, Trouble> {
+    let d = dispatch;
+    let agent = Agent::Launch { queue: d.queue, dispatch: d.id, unit };
+    let who = Requester { agent, client: Client::Instruction, unit };
+    let bus = &mut core.bus;
+    let result = core.kernels.identify(|first, count| {
+        let mut bytes = vec![0; count as usize * LINE];
+        let at = d.code.offset(u64::from(first) * LINE as u64);
+        // What is not there any more reads as zeros, and is no kernel.
+        let _ = bus.read_at_unit(who, at, &mut bytes);
+        bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
+    });
+    let id = result.map_err(|bad| bad_code(d.code, bad))?;
+    if id == d.kernel {
+        return Ok(dispatch.clone());
+    }
+    let size = d.wave_size();
+    let kernel = core.kernels.entry(id).kernel.clone();
+    check(core, &kernel, &d.grid, size, d.ordered.is_some())?;
+    let program = core.kernels.program(id, size).map_err(Trouble::Limit)?;
+    Ok(Arc::new(Dispatch { kernel: id, program, ..Dispatch::clone(d) }))
 }
 
 /// Descriptors that are none are taken as null by waves; that is told here, once
@@ -165,7 +199,7 @@ fn check_descriptors(core: &mut Core, queue: &Queue, packet: GpuAddress, kernel:
             let at = table.offset(slot * DESCRIPTOR_BYTES);
             slot += 1;
             let mut bytes = [0; DESCRIPTOR_BYTES as usize];
-            if !core.bus.peek(Client::ShaderScalar, at, &mut bytes) {
+            if core.bus.peek(Client::ShaderScalar, at, &mut bytes).is_err() {
                 return;
             }
             let Err(bad) = Descriptor::from_bytes(&bytes) else { continue };

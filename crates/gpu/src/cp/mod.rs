@@ -18,8 +18,9 @@ use crate::mem::Access;
 use crate::queue::{Block, Closing, Item, Queue};
 use crate::wait::{Polled, ValueWait};
 use wavefence_base::access::{Agent, Engine};
+use wavefence_base::event::Level;
 use wavefence_base::topology::Client;
-use wavefence_base::{Event, FaultKind, Limit};
+use wavefence_base::{Event, FaultKind, GpuAddress, Limit, QueueId};
 use wavefence_pm4::{Field, Packet, Ring};
 
 /// How a packet ended.
@@ -100,7 +101,7 @@ pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
 fn step_main(core: &mut Core, queue: &mut Queue) -> bool {
     let engine = queue.me.engine;
     if let Some((located, block)) = queue.me.blocked.take() {
-        match poll_again(core, queue, &located, block) {
+        match poll_again(core, queue, &located, block, engine) {
             Polling::Over => return true,
             Polling::Waiting(block, moved) => {
                 queue.me.blocked = Some((located, block));
@@ -130,12 +131,13 @@ fn step_main(core: &mut Core, queue: &mut Queue) -> bool {
             core.take_packet(queue.id, engine, launch.packet, "DISPATCH_INDIRECT");
             match launch::launch(core, queue, &launch) {
                 Ok(()) => {}
-                Err(trouble) => report(core, queue, launch.packet, trouble),
+                Err(trouble) => report(core, queue.id, launch.packet, trouble),
             }
         }
-        Item::SubmitEnd(submit) => {
+        Item::Acquire(located) => sync::acquire_now(core, queue, &located, true),
+        Item::SubmitEnd(submit, packet) => {
             let after = queue.shaders.started;
-            queue.closing.push_back(Closing { submit, after });
+            queue.closing.push_back(Closing { submit, after, packet });
         }
     }
     true
@@ -148,7 +150,7 @@ fn next_item(core: &mut Core, queue: &mut Queue) -> Option<Item> {
     }
     match queue.fetch.next(core, queue.id, queue.ring) {
         Fetched::Packet(located) => Some(Item::Packet(located)),
-        Fetched::SubmitEnd(submit) => Some(Item::SubmitEnd(submit)),
+        Fetched::SubmitEnd(submit, packet) => Some(Item::SubmitEnd(submit, packet)),
         Fetched::Empty => None,
         Fetched::Bad => {
             queue.halted = true;
@@ -181,7 +183,7 @@ pub(crate) fn settle(
                 if let Block::Value(wait) = block
                     && let Polled::Memory(address, client) = wait.polled
                 {
-                    let present = core.bus.peek_value(client, address, wait.bytes).unwrap_or(0);
+                    let present = core.bus.poll(client, address, wait.bytes).unwrap_or(0);
                     core.history.watch(address, client, wait.bytes, present);
                     let (queue, packet) = (queue.id, located.at);
                     core.emit(|| Event::WaitBlocked { queue, packet, address });
@@ -198,21 +200,16 @@ pub(crate) fn settle(
                 }
                 Trouble::Limit(limit) => Trouble::Limit(limit),
             };
-            report(core, queue, at, trouble);
+            report(core, queue.id, at, trouble);
             None
         }
     }
 }
 
 /// Turns trouble into a fault or the end of the run.
-pub(crate) fn report(
-    core: &mut Core,
-    queue: &Queue,
-    packet: wavefence_base::GpuAddress,
-    trouble: Trouble,
-) {
+pub(crate) fn report(core: &mut Core, queue: QueueId, packet: GpuAddress, trouble: Trouble) {
     match trouble {
-        Trouble::Fault(kind, detail) => core.packet_fault(kind, queue.id, packet, detail),
+        Trouble::Fault(kind, detail) => core.packet_fault(kind, queue, packet, detail),
         Trouble::Limit(limit) => core.limit(limit),
     }
 }
@@ -239,9 +236,11 @@ fn first_poll(
     if let Block::Value(wait) = &block
         && let Polled::Memory(address, client) = wait.polled
     {
-        core.read(&access(queue, located, engine, client), address, wait.bytes);
+        if let Err(e) = core.bus.poll(client, address, wait.bytes) {
+            core.refused(&access(queue, located, engine, client), &e);
+        }
     }
-    poll(core, queue, located, block)
+    poll(core, queue, located, block, engine)
 }
 
 /// Looks at a block that an engine has stood at.
@@ -250,6 +249,7 @@ pub(crate) fn poll_again(
     queue: &mut Queue,
     located: &Located,
     block: Block,
+    engine: Engine,
 ) -> Polling {
     let watched = match &block {
         Block::Value(ValueWait { polled: Polled::Memory(address, _), .. }) => Some(*address),
@@ -260,7 +260,7 @@ pub(crate) fn poll_again(
         | Block::EndOfPipe
         | Block::Again => None,
     };
-    let polling = poll(core, queue, located, block);
+    let polling = poll(core, queue, located, block, engine);
     if let (Polling::Over, Some(address)) = (&polling, watched) {
         core.history.unwatch(address);
     }
@@ -268,16 +268,32 @@ pub(crate) fn poll_again(
 }
 
 /// Looks whether a block is over.
-fn poll(core: &mut Core, queue: &mut Queue, located: &Located, block: Block) -> Polling {
-    let over = match &block {
+fn poll(
+    core: &mut Core,
+    queue: &mut Queue,
+    located: &Located,
+    block: Block,
+    engine: Engine,
+) -> Polling {
+    let (over, level) = match &block {
         Block::Value(wait) => return poll_value(core, queue, located, *wait),
-        Block::Shaders(upto) => queue.shaders.done(*upto),
-        Block::MicroEngine => queue.micro_engine_idle(),
-        Block::CpDma => queue.cp_dma.is_empty(),
-        Block::EndOfPipe => queue.end_of_pipe.is_empty(),
+        Block::Shaders(upto) => (queue.shaders.done(*upto), Level::Accepted),
+        Block::MicroEngine => (queue.micro_engine_idle(), Level::MicroEngine),
+        Block::CpDma => (queue.cp_dma.is_empty(), Level::CpDma),
+        Block::EndOfPipe => {
+            (queue.end_of_pipe.is_empty() && queue.late.is_none(), Level::Confirmed)
+        }
         Block::Again => return Polling::Again,
     };
-    if over { Polling::Over } else { Polling::Waiting(block, false) }
+    if !over {
+        return Polling::Waiting(block, false);
+    }
+    if let Block::Shaders(upto) = block {
+        core.accept(queue.id, upto);
+    }
+    let (queue, packet) = (queue.id, located.at);
+    core.emit(|| Event::Reached { queue, packet, engine, level });
+    Polling::Over
 }
 
 fn poll_value(
@@ -288,9 +304,7 @@ fn poll_value(
 ) -> Polling {
     let value = match wait.polled {
         Polled::Register(_) => wait.register_value(queue).unwrap_or(0),
-        Polled::Memory(address, client) => {
-            core.bus.peek_value(client, address, wait.bytes).unwrap_or(0)
-        }
+        Polled::Memory(address, client) => core.bus.poll(client, address, wait.bytes).unwrap_or(0),
     };
     if wait.holds(value) {
         if let Polled::Memory(address, client) = wait.polled {

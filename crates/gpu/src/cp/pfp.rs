@@ -13,7 +13,7 @@ use wavefence_pm4::{Field, Kind, Packet, marker::Marker, sel};
 /// One step. True if anything moved.
 pub(super) fn step(core: &mut Core, queue: &mut Queue) -> bool {
     if let Some((located, block)) = queue.pfp.blocked.take() {
-        match poll_again(core, queue, &located, block) {
+        match poll_again(core, queue, &located, block, Engine::Pfp) {
             Polling::Over => return true,
             Polling::Waiting(block, moved) => {
                 queue.pfp.blocked = Some((located, block));
@@ -35,7 +35,9 @@ pub(super) fn step(core: &mut Core, queue: &mut Queue) -> bool {
     }
     match queue.fetch.next(core, queue.id, queue.ring) {
         Fetched::Packet(located) => take(core, queue, located),
-        Fetched::SubmitEnd(submit) => queue.fifo.push_back(Item::SubmitEnd(submit)),
+        Fetched::SubmitEnd(submit, packet) => {
+            queue.fifo.push_back(Item::SubmitEnd(submit, packet));
+        }
         Fetched::Empty => return false,
         Fetched::Bad => queue.halted = true,
     }

@@ -4,11 +4,11 @@ use super::{Exec, Flow, Trouble, field, unsupported};
 use crate::core::Core;
 use crate::fetch::Located;
 use crate::flush::{Actions, coher_range};
-use crate::queue::{Block, Flush, Queue};
+use crate::queue::{Block, Flush, Item, Queue};
 use crate::wait::{Polled, ValueWait};
 use wavefence_base::access::Engine;
 use wavefence_base::topology::Client;
-use wavefence_base::{Event, FlushCost, Generation, GpuAddress};
+use wavefence_base::{CacheAction, Event, GpuAddress, QueueId, SubmitId};
 use wavefence_pm4::{Field, Ring, function, sel};
 
 /// WAIT_REG_MEM and WAIT_REG_MEM64 (`hardware/pm4.md` 5).
@@ -46,36 +46,43 @@ pub(super) fn wait_reg_mem(queue: &mut Queue, p: &Located, bytes: u8) -> Exec {
 /// SURFACE_SYNC and ACQUIRE_MEM: cache actions over a range. They wait for
 /// rendering only, and there is none.
 pub(super) fn acquire(core: &mut Core, queue: &mut Queue, p: &Located, engine: Engine) -> Exec {
-    let get = |f| field(&p.packet, f);
-    let mut actions = Actions::default();
-    actions.coher(get(Field::Coher) as u32);
-    actions.gcr(get(Field::Gcr) as u32);
-    let range = coher_range(get(Field::CoherBase), get(Field::CoherSize));
-    let on_pfp = engine == Engine::Pfp;
-    tell(core, queue, p.at, &actions.over(range), on_pfp, false);
     // GFX10 runs it in the ME while the PFP waits; before, the PFP runs it.
-    if on_pfp && core.generation == Generation::Gfx10_3 {
+    if engine == Engine::Pfp && core.profile.order.pfp_flush_waits.value {
+        queue.fifo.push_back(Item::Acquire(Box::new(p.clone())));
         return Ok(Flow::Block(Block::MicroEngine));
     }
+    acquire_now(core, queue, p, engine == Engine::Pfp);
     Ok(Flow::Done)
 }
 
-/// Tells observers of cache actions.
-pub(crate) fn tell(
-    core: &mut Core,
-    queue: &Queue,
-    packet: GpuAddress,
-    flush: &Flush,
-    on_pfp: bool,
-    bottom: bool,
-) {
+/// Its actions. `for_pfp` if the PFP runs it or waits for it.
+pub(super) fn acquire_now(core: &mut Core, queue: &Queue, p: &Located, for_pfp: bool) {
+    let get = |f| field(&p.packet, f);
+    let mut actions = Actions::default();
+    actions.coher(get(Field::Coher) as u32, core.generation);
+    actions.gcr(get(Field::Gcr) as u32);
+    let range = coher_range(get(Field::CoherBase), get(Field::CoherSize));
+    act(core, queue.id, p.at, &actions.over(range), How { on_pfp: for_pfp, ..How::default() });
+}
+
+/// Who runs cache actions, and when.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct How {
+    /// The PFP runs them or waits for them.
+    pub(crate) on_pfp: bool,
+    /// At the end of the pipe.
+    pub(crate) bottom: bool,
+    /// For the boundary of a submission.
+    pub(crate) boundary: Option<SubmitId>,
+}
+
+/// Runs cache actions and tells observers.
+pub(crate) fn act(core: &mut Core, queue: QueueId, packet: GpuAddress, flush: &Flush, how: How) {
     if flush.actions.is_empty() {
         return;
     }
-    // Colour and depth blocks do not exist for compute and DMA queues.
-    debug_assert!(queue.ring == Ring::Graphics || !on_pfp);
-    let queue = queue.id;
-    let seq = core.next_seq();
+    let (seq, cost) = core.bus.act(&flush.actions, flush.range);
+    let How { on_pfp, bottom, boundary } = how;
     core.emit(|| Event::Flush {
         queue,
         packet,
@@ -84,7 +91,42 @@ pub(crate) fn tell(
         on_pfp,
         bottom,
         seq,
-        cost: FlushCost::default(),
-        boundary: None,
+        cost,
+        boundary,
     });
+}
+
+/// What a submission does before its first packet: the host wrote before it.
+pub(crate) fn submit_start(
+    core: &mut Core,
+    (queue, ring): (QueueId, Ring),
+    submit: SubmitId,
+    packet: GpuAddress,
+) {
+    use CacheAction as A;
+    if ring == Ring::Sdma || !core.profile.order.submit_start.value {
+        return;
+    }
+    let actions = vec![A::InvalidateL1, A::InvalidateL2, A::InvalidateK, A::InvalidateI];
+    let how = How { boundary: Some(submit), ..How::default() };
+    act(core, queue, packet, &Flush { actions, range: None }, how);
+}
+
+/// What a submission does after its last: the host reads behind it.
+pub(crate) fn submit_end(core: &mut Core, queue: &Queue, submit: SubmitId, packet: GpuAddress) {
+    if queue.ring == Ring::Sdma || !core.profile.order.submit_end.value {
+        return;
+    }
+    let actions = vec![CacheAction::WritebackL2];
+    let how = How { bottom: true, boundary: Some(submit), on_pfp: false };
+    act(core, queue.id, packet, &Flush { actions, range: None }, how);
+}
+
+/// What the start of a command buffer does by itself.
+pub(super) fn list_start(core: &mut Core, queue: &Queue, packet: GpuAddress) {
+    use CacheAction as A;
+    if core.profile.order.list_start.value {
+        let actions = vec![A::InvalidateL1, A::InvalidateK, A::InvalidateI];
+        act(core, queue.id, packet, &Flush { actions, range: None }, How::default());
+    }
 }
