@@ -118,7 +118,8 @@ impl Bus {
 
     /// A poll: what lies dirty in L2 if the client looks there, else memory. A
     /// line that L2 merely holds is not looked at, or a wait for what the host or a
-    /// DMA engine writes would never end.
+    /// DMA engine writes would never end. On GFX10 DMA engines poll as the command
+    /// processors do, or they could not wait for them (assumed).
     pub(crate) fn poll(
         &mut self,
         client: Client,
@@ -128,7 +129,11 @@ impl Bus {
         let mut value = [0; 8];
         let out = &mut value[..usize::from(bytes)];
         match self.caches() {
-            Some(caches) => caches.peek_uncached(nobody(client), at, out)?,
+            Some(caches) => {
+                let gfx10 = caches.topology().writes_to_l2(Client::Poll);
+                let client = if gfx10 { Client::Poll } else { client };
+                caches.peek_uncached(nobody(client), at, out)?;
+            }
             None if bytes == 8 => return self.space.gpu().read_u64(at),
             None => return self.space.gpu().read_u32(at).map(u64::from),
         }
@@ -158,7 +163,15 @@ impl Bus {
         bytes: u8,
     ) -> Result<(), AccessError> {
         match self.caches() {
-            Some(caches) => caches.write_value(access.requester(), at, value, bytes),
+            Some(caches) => {
+                caches.write_value(access.requester(), at, value, bytes)?;
+                // Values of events go on to memory: the host and DMA engines wait for
+                // them there (fences lie in uncached memory).
+                if matches!(access.client, Client::EndOfPipe | Client::EndOfPipeL2) {
+                    caches.write_through(at, u64::from(bytes));
+                }
+                Ok(())
+            }
             None if bytes == 8 => self.space.gpu().write_u64(at, value),
             None => self.space.gpu().write_u32(at, value as u32),
         }

@@ -332,6 +332,11 @@ impl Cache {
         }
     }
 
+    /// Marks bytes of a line as known to the level below.
+    pub fn clean_part(&mut self, slot: usize, mask: ByteMask) {
+        self.lines[slot].dirty &= !mask;
+    }
+
     /// Marks a line as known to the level below.
     pub fn clean(&mut self, slot: usize) {
         self.lines[slot].dirty = 0;

@@ -17,6 +17,7 @@
 mod backing;
 mod engine;
 mod flush;
+mod look;
 mod port;
 mod record;
 mod stores;

@@ -164,7 +164,7 @@ fn volatile_lines_are_dropped_when_asked() {
     let flags = FORCE | bits::SCALAR_L1_INV_VOL | bits::VECTOR_L1_INV_VOL | bypass;
     threads(&mut rig, [1, 1, 1], [1, 1, 1], [1, 1, 1], flags);
     let flushed = |e: &Event| match e {
-        Event::Flush { actions, .. } => Some(actions.clone()),
+        Event::Flush { actions, boundary: None, .. } => Some(actions.clone()),
         _ => None,
     };
     let all: Vec<_> = rig.log.events().iter().filter_map(flushed).collect();

@@ -125,6 +125,14 @@ fn load(env: &mut Env<'_>, at: GpuAddress) -> u32 {
     out[0][0]
 }
 
+/// A load that goes past the caches that other units do not share.
+fn load_coherent(env: &mut Env<'_>, at: GpuAddress) -> u32 {
+    let mut out = [[0; 64]];
+    let access = Access { coherent: true, ..access(at) };
+    env.port.load(&access, &[0; 64], &[ONE], &mut out);
+    out[0][0]
+}
+
 fn store(env: &mut Env<'_>, at: GpuAddress, value: u32) {
     env.port.store(&access(at), &[0; 64], &[ONE], &[[value; 64]]);
 }
@@ -176,13 +184,66 @@ fn run(wave: &mut FakeWave, env: &mut Env<'_>) -> Stop {
         }
         // Reads until the word at the table is not 0, then counts up the next.
         "spin" => {
-            while load(env, table) == 0 {
+            while load_coherent(env, table) == 0 {
                 if *env.budget == 0 {
                     return Stop::Budget { loc: 1 };
                 }
                 *env.budget -= 1;
             }
             add(env, at(1), 1);
+        }
+        // Leaves the word at the table, one place per group, at the address in root
+        // constants 0 and 1.
+        "read" | "read_scalar" => {
+            let value = match wave.entry.as_str() {
+                "read" => load(env, table),
+                _ => {
+                    let mut bytes = [0; 4];
+                    env.port.scalar(table, &mut bytes);
+                    u32::from_le_bytes(bytes)
+                }
+            };
+            let [lo, hi] = [wave.dispatch.user_data[0], wave.dispatch.user_data[1]];
+            store(env, GpuAddress::from_parts(lo, hi).offset(u64::from(x) * 4), value);
+        }
+        // The last of four groups copies words from the table to the address in root
+        // constants 0 and 1; their number is constant 2.
+        "copy" if x == 3 => {
+            let [lo, hi, words] = [0, 1, 2].map(|i| wave.dispatch.user_data[i]);
+            for word in 0..words {
+                let value = load(env, at(word));
+                let to = GpuAddress::from_parts(lo, hi).offset(u64::from(word) * 4);
+                store(env, to, value);
+            }
+        }
+        "copy" => {}
+        "write_old" => store(env, table, 1),
+        "write_new" => store(env, table, 2),
+        // Wave 0 reads a word, wave 1 writes it, wave 0 reads it again.
+        "exchange" | "exchange_fenced" => {
+            let fenced = wave.entry == "exchange_fenced";
+            match (wave.launch.wave, wave.step) {
+                (0, 1) => {
+                    load(env, table);
+                }
+                (1, 2) => {
+                    store(env, table, 2);
+                    if fenced {
+                        env.port.fence();
+                    }
+                }
+                (0, 3) => {
+                    if fenced {
+                        env.port.fence();
+                    }
+                    let value = load(env, table);
+                    store(env, at(64), value);
+                }
+                (_, _) => {}
+            }
+            if wave.step < 3 {
+                return Stop::Barrier { divergent: false, loc: 1 };
+            }
         }
         // Counts up, meets the others, then counts what it sees.
         "barrier" => {

@@ -133,7 +133,7 @@ fn flushes_are_told_in_neutral_words() {
     use CacheAction as A;
     let flushes = |rig: &Rig| -> Vec<(Vec<A>, Option<GpuRange>, bool, bool)> {
         let pick = |e: &Event| match e {
-            Event::Flush { actions, range, on_pfp, bottom, .. } => {
+            Event::Flush { actions, range, on_pfp, bottom, boundary: None, .. } => {
                 Some((actions.clone(), *range, *on_pfp, *bottom))
             }
             _ => None,
@@ -229,7 +229,7 @@ fn an_atomic_loops_until_its_comparison_succeeds() {
         rig.submit(list);
         let Outcome::Blocked(stall) = rig.run() else { panic!("not blocked") };
         assert_eq!((stall.waits[0].function, stall.waits[0].wanted), ("==", 3));
-        let list = rig.list(DMA).signal(at, 3, 4);
+        let list = rig.list(GFX).signal(at, 3, 4);
         rig.submit(list);
         rig.run_idle();
         assert_eq!(rig.u32(at), 9);

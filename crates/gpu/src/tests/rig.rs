@@ -158,6 +158,11 @@ pub(crate) struct List {
 pub(crate) type Fields<'a> = &'a [(Field, u64)];
 
 impl List {
+    /// Another list for the same queue.
+    pub(crate) fn clone_empty(&self) -> Self {
+        Self { words: Vec::new(), ..self.clone() }
+    }
+
     pub(crate) fn ring(&self) -> Ring {
         ring_of(self.kind)
     }

@@ -1,0 +1,549 @@
+//! Rows of `hardware/caches.md` 6.1 at packet level: with the elements of a row the
+//! consumer sees the new bytes, without any one of them the old ones.
+
+use super::fake;
+use super::rig::{COMPUTE, COMPUTE2, DMA, GFX, List, PROFILES, Rig};
+use crate::{LoadedKernel, Outcome, QueueKind, RunMode};
+use wavefence_base::{Generation, GpuAddress, ProfileName};
+use wavefence_pm4::{Field, Kind, Ring, coher, data_sel, function, gcr, int_sel, sel};
+
+/// What stands between producer and consumer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Element {
+    /// CS_PARTIAL_FLUSH.
+    Cs,
+    /// CP DMA sync.
+    Dma,
+    /// The consumer's queue waits for the producer's signal.
+    Wait,
+    L1,
+    K,
+    I,
+    L2wb,
+    L2i,
+    /// PFP_SYNC_ME.
+    Pfp,
+}
+use Element::{Cs, Dma, I, K, L1, L2i, L2wb, Pfp, Wait};
+
+/// Who writes the new value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Producer {
+    Store,
+    CpDma(u8),
+    WriteData(u8),
+    Sdma,
+    Host,
+    EndOfPipe,
+    OtherQueue,
+}
+
+/// Who reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Consumer {
+    Vector,
+    Scalar,
+    Arguments,
+    Condition,
+    Code,
+}
+
+const OLD: u32 = 1;
+const NEW: u32 = 2;
+
+/// A producer and a consumer on one list of `kind`.
+struct Pair {
+    profile: ProfileName,
+    kind: QueueKind,
+    producer: Producer,
+    consumer: Consumer,
+}
+
+/// What the lists work on.
+struct Things {
+    rig: Rig,
+    /// The value, alone in its page.
+    x: GpuAddress,
+    /// What the consumer leaves.
+    out: GpuAddress,
+    /// Holds the new value, or the new code.
+    source: GpuAddress,
+    flag: GpuAddress,
+    /// Kernels: the one whose code is overwritten, then by use.
+    victim: LoadedKernel,
+    read: LoadedKernel,
+    scalar: LoadedKernel,
+    copy: LoadedKernel,
+    count: LoadedKernel,
+    code_words: u32,
+}
+
+fn things(profile: ProfileName) -> Things {
+    let mut rig = Rig::new(profile, RunMode::Model);
+    let [x, out, source, flag] = ["x", "out", "source", "flag"].map(|n| rig.buffer(n, 4096));
+    let victim = rig.load(fake::named("write_old", [1, 1, 1]));
+    let other = rig.load(fake::named("write_new", [1, 1, 1]));
+    let mut words = vec![0; 64];
+    rig.device.host_read(other.code, &mut words).unwrap();
+    let kernels = ["read", "read_scalar", "copy", "threads"];
+    let [read, scalar, copy, count] = kernels.map(|n| rig.load(fake::named(n, [1, 1, 1])));
+    rig.device.host_write(x, &OLD.to_le_bytes()).unwrap();
+    rig.device.host_write(source, &NEW.to_le_bytes()).unwrap();
+    let mut things =
+        Things { rig, x, out, source, flag, victim, read, scalar, copy, count, code_words: 16 };
+    things.rig.device.host_write(source.offset(256), &words).unwrap();
+    things
+}
+
+impl Things {
+    /// The kernel on `table` in that many groups, with two constants.
+    fn go(&self, list: List, kernel: LoadedKernel, table: GpuAddress, groups: u32) -> List {
+        list.bind(kernel, [1, 1, 1], table).dispatch([groups, 1, 1], 4)
+    }
+
+    fn constants(&self, list: List, values: &[u32]) -> List {
+        list.set_sh(wavefence_pm4::reg::COMPUTE_USER_DATA_2, values)
+    }
+
+    fn consume(&self, list: List, consumer: Consumer) -> List {
+        let out = [self.out.lo(), self.out.hi()];
+        match consumer {
+            Consumer::Vector => self.go(self.constants(list, &out), self.read, self.x, 4),
+            Consumer::Scalar => self.go(self.constants(list, &out), self.scalar, self.x, 4),
+            Consumer::Code => self.go(list, self.victim, self.out, 1),
+            Consumer::Arguments => {
+                // The number of groups is the value; the others are 1.
+                let list = list.bind(self.count, [1, 1, 1], self.out);
+                match list.ring() {
+                    Ring::Graphics => list
+                        .packet(
+                            Kind::SetBase,
+                            &[
+                                (Field::BaseIndex, sel::base_index::INDIRECT.into()),
+                                (Field::Addr, self.x.0),
+                            ],
+                        )
+                        .packet(Kind::DispatchIndirect, &[(Field::Initiator, 5)]),
+                    Ring::Compute | Ring::Sdma => list.packet(
+                        Kind::DispatchIndirect,
+                        &[(Field::Addr, self.x.0), (Field::Initiator, 5)],
+                    ),
+                }
+            }
+            Consumer::Condition => {
+                // Skips the write if the value is 0.
+                let body = list.clone_empty().write(self.out, &[NEW]);
+                let dwords = body.words.len() as u64;
+                let skip = [(Field::Addr, self.x.0), (Field::ExecCount, dwords)];
+                let mut list = list.packet(Kind::CondExec, &skip);
+                list.words.extend(body.words);
+                list
+            }
+        }
+    }
+
+    /// Where the producer writes and how much.
+    fn target(&self, consumer: Consumer) -> (GpuAddress, GpuAddress, u32) {
+        match consumer {
+            Consumer::Code => (self.source.offset(256), self.victim.code, self.code_words),
+            Consumer::Vector | Consumer::Scalar | Consumer::Arguments | Consumer::Condition => {
+                (self.source, self.x, 1)
+            }
+        }
+    }
+
+    fn produce(&self, list: List, producer: Producer, consumer: Consumer) -> List {
+        let (from, to, words) = self.target(consumer);
+        match producer {
+            Producer::Store => {
+                let args = [to.lo(), to.hi(), words];
+                self.go(self.constants(list, &args), self.copy, from, 4)
+            }
+            Producer::CpDma(select) => list.packet(
+                Kind::DmaData,
+                &[
+                    (Field::SrcSel, sel::dma_src::MEMORY.into()),
+                    (Field::DstSel, select.into()),
+                    (Field::Src, from.0),
+                    (Field::Dst, to.0),
+                    (Field::ByteCount, u64::from(words) * 4),
+                ],
+            ),
+            Producer::WriteData(select) => list.packet_with(
+                Kind::WriteData,
+                &[(Field::DstSel, select.into()), (Field::Addr, to.0)],
+                &[NEW],
+            ),
+            Producer::EndOfPipe => list.signal(to, NEW.into(), 4),
+            Producer::Sdma | Producer::Host | Producer::OtherQueue => list,
+        }
+    }
+
+    /// The other queue of a pair, if the producer has one.
+    fn other_queue(&mut self, pair: &Pair) {
+        let (from, to, words) = self.target(pair.consumer);
+        let late = self.flag.offset(512);
+        match pair.producer {
+            Producer::Sdma => {
+                let mut list = self.rig.list(DMA);
+                for _ in 0..200 {
+                    list = list.signal(late, 0, 4);
+                }
+                let bytes = (Field::ByteCount, u64::from(words) * 4);
+                let ends = [(Field::Src, from.0), (Field::Dst, to.0), bytes];
+                let list = list.packet(Kind::SdmaCopyLinear, &ends).signal(self.flag, 1, 4);
+                self.rig.submit(list);
+            }
+            Producer::OtherQueue => {
+                let mut list = self.rig.list(COMPUTE2);
+                for _ in 0..200 {
+                    list = list.write(late, &[0]);
+                }
+                let list = self.produce(list, Producer::Store, pair.consumer).flush_cs();
+                let list = list.signal(self.flag, 1, 4);
+                self.rig.submit(list);
+            }
+            Producer::Store
+            | Producer::CpDma(_)
+            | Producer::WriteData(_)
+            | Producer::Host
+            | Producer::EndOfPipe => {}
+        }
+    }
+}
+
+/// Puts the elements between the two.
+fn between(things: &Things, mut list: List, elements: &[Element], pair: &Pair) -> List {
+    let has = |e| elements.contains(&e);
+    if has(Cs) {
+        list = list.flush_cs();
+    }
+    if has(Dma) {
+        list = list.packet(Kind::DmaData, &[(Field::CpSync, 1), (Field::ByteCount, 0)]);
+    }
+    if has(Wait) {
+        let at = match pair.producer {
+            Producer::EndOfPipe => things.x,
+            _ => things.flag,
+        };
+        let value = if at == things.x { NEW } else { 1 };
+        list = list.wait(at, function::EQUAL, value.into(), 4);
+    }
+    let actions: Vec<Element> =
+        elements.iter().copied().filter(|e| [L1, K, I, L2wb, L2i].contains(e)).collect();
+    if !actions.is_empty() {
+        list = acquire(list, &actions);
+    }
+    if has(Pfp) {
+        list = list.packet(Kind::PfpSyncMe, &[]);
+    }
+    list
+}
+
+/// One acquire in the ME.
+fn acquire(list: List, actions: &[Element]) -> List {
+    let gfx10 = list.generation == Generation::Gfx10_3;
+    let mut bits = 0;
+    for action in actions {
+        bits |= match (action, gfx10) {
+            (L1, true) => gcr::GLV_INV | gcr::GL1_INV,
+            (K, true) => gcr::GLK_INV | gcr::GL1_INV,
+            (I, true) => 1 << gcr::GLI_INV_SHIFT | gcr::GL1_INV,
+            (L2wb, true) => gcr::GL2_WB,
+            (L2i, true) => gcr::GL2_WB | gcr::GL2_INV,
+            (L1, false) => coher::TCL1_ACTION_ENA,
+            (K, false) => coher::SH_KCACHE_ACTION_ENA,
+            (I, false) => coher::SH_ICACHE_ACTION_ENA,
+            (L2wb, false) => coher::TC_WB_ACTION_ENA,
+            (L2i, false) => coher::TC_ACTION_ENA | coher::TC_WB_ACTION_ENA,
+            (Cs | Dma | Wait | Pfp, _) => 0,
+        };
+    }
+    let all = (Field::CoherSize, 0xFF_FFFF_FF00);
+    let me = (Field::Engine, u64::from(sel::acquire_engine::ME));
+    match (gfx10, list.ring()) {
+        (true, _) => list.packet(Kind::AcquireMem, &[(Field::Gcr, bits.into()), all]),
+        (false, Ring::Graphics) => {
+            list.packet(Kind::SurfaceSync, &[(Field::Coher, bits.into()), all, me])
+        }
+        (false, _) => list.packet(Kind::AcquireMem, &[(Field::Coher, bits.into()), all]),
+    }
+}
+
+/// Runs a pair with these elements; true if the consumer saw the new value.
+fn fresh(pair: &Pair, elements: &[Element]) -> bool {
+    let mut things = things(pair.profile);
+    let old = match pair.consumer {
+        Consumer::Condition => 0,
+        _ => OLD,
+    };
+    let args = [old, 1, 1].map(u32::to_le_bytes).concat();
+    things.rig.device.host_write(things.x, &args).unwrap();
+    // What the consumer's caches may hold: the old value, read by every unit.
+    let list = things.rig.list(pair.kind);
+    let list = things.warm(list, pair);
+    let list = if pair.producer == Producer::Host && elements.contains(&Wait) {
+        between(&things, list, &[Wait], pair)
+    } else {
+        things.produce(list, pair.producer, pair.consumer)
+    };
+    let rest: Vec<Element> = elements
+        .iter()
+        .copied()
+        .filter(|&e| pair.producer != Producer::Host || e != Wait)
+        .collect();
+    let list = between(&things, list, &rest, pair);
+    let list = things.consume(list, pair.consumer).flush_cs();
+    things.rig.submit(list);
+    things.other_queue(pair);
+    let outcome = things.rig.run();
+    if pair.producer == Producer::Host {
+        assert!(matches!(outcome, Outcome::Blocked(_)), "{outcome:?}");
+        let (from, to, words) = things.target(pair.consumer);
+        let mut bytes = vec![0; words as usize * 4];
+        things.rig.device.host_read(from, &mut bytes).unwrap();
+        things.rig.device.host_write(to, &bytes).unwrap();
+        things.rig.device.host_write(things.flag, &1u32.to_le_bytes()).unwrap();
+        assert_eq!(things.rig.run(), Outcome::Idle);
+    } else {
+        assert_eq!(outcome, Outcome::Idle, "{:?}", things.rig.device.faults());
+    }
+    assert_eq!(things.rig.device.faults(), []);
+    things.rig.u32(things.out) == NEW
+}
+
+impl Things {
+    /// Fills the caches that the consumer reads through with the old value.
+    fn warm(&self, list: List, pair: &Pair) -> List {
+        match pair.consumer {
+            Consumer::Vector | Consumer::Scalar => {
+                let spare = self.flag.offset(1024);
+                let list = self.constants(list, &[spare.lo(), spare.hi()]);
+                let kernel =
+                    if pair.consumer == Consumer::Vector { self.read } else { self.scalar };
+                self.go(list, kernel, self.x, 4).flush_cs()
+            }
+            Consumer::Code => self.go(list, self.victim, self.flag.offset(1024), 1).flush_cs(),
+            Consumer::Arguments => {
+                let list = list.bind(self.count, [1, 1, 1], self.flag.offset(1024));
+                let at = [(Field::Addr, self.x.0), (Field::Initiator, 5)];
+                match list.ring() {
+                    Ring::Graphics => list
+                        .packet(
+                            Kind::SetBase,
+                            &[(Field::BaseIndex, sel::base_index::INDIRECT.into()), at[0]],
+                        )
+                        .packet(Kind::DispatchIndirect, &[at[1]])
+                        .flush_cs(),
+                    Ring::Compute | Ring::Sdma => {
+                        list.packet(Kind::DispatchIndirect, &at).flush_cs()
+                    }
+                }
+            }
+            Consumer::Condition => list,
+        }
+    }
+}
+
+/// With all elements the value is fresh, and without any one of them it is not,
+/// but for those in `spare`, whose lack the model does not show.
+fn row(pair: &Pair, elements: &[Element], spare: &[Element]) {
+    let name = format!("{} {} {:?} -> {:?}", pair.profile, pair.kind, pair.producer, pair.consumer);
+    assert!(fresh(pair, elements), "{name}: stale with {elements:?}");
+    for left_out in elements.iter().filter(|e| !spare.contains(e)) {
+        let rest: Vec<Element> = elements.iter().copied().filter(|e| e != left_out).collect();
+        assert!(!fresh(pair, &rest), "{name}: fresh without {left_out:?}");
+    }
+}
+
+fn rows(kind: QueueKind, producer: Producer, consumer: Consumer, sets: [&[Element]; 3]) {
+    for (profile, set) in PROFILES.into_iter().zip(sets) {
+        row(&Pair { profile, kind, producer, consumer }, set, &[]);
+    }
+}
+
+#[test]
+fn rows_1_and_2_stores_read_by_shaders() {
+    for kind in [GFX, COMPUTE] {
+        rows(kind, Producer::Store, Consumer::Vector, [&[Cs, L1]; 3]);
+        rows(kind, Producer::Store, Consumer::Scalar, [&[Cs, K]; 3]);
+    }
+}
+
+#[test]
+fn rows_5_and_6_stores_read_as_arguments() {
+    let before: &[_] = &[Cs, L2wb, Pfp];
+    rows(GFX, Producer::Store, Consumer::Arguments, [before, before, &[Cs, Pfp]]);
+    rows(COMPUTE, Producer::Store, Consumer::Arguments, [&[Cs, L2wb], &[Cs, L2wb], &[Cs]]);
+}
+
+#[test]
+fn row_7_stores_read_as_conditions() {
+    let before: &[_] = &[Cs, L2wb, Pfp];
+    rows(GFX, Producer::Store, Consumer::Condition, [before, before, &[Cs, Pfp]]);
+}
+
+#[test]
+fn rows_17_to_20_host_writes_within_a_submission() {
+    for kind in [GFX, COMPUTE] {
+        for (profile, consumer, set) in PROFILES.into_iter().flat_map(|p| {
+            [
+                (p, Consumer::Vector, [Wait, L2i, L1]),
+                (p, Consumer::Scalar, [Wait, L2i, K]),
+                (p, Consumer::Code, [Wait, L2i, I]),
+            ]
+        }) {
+            let pair = Pair { profile, kind, producer: Producer::Host, consumer };
+            row(&pair, &set, &[Wait]);
+        }
+    }
+    for (profile, set) in
+        PROFILES.into_iter().zip([&[Wait, Pfp][..], &[Wait, Pfp], &[Wait, L2i, Pfp]])
+    {
+        let pair =
+            Pair { profile, kind: GFX, producer: Producer::Host, consumer: Consumer::Arguments };
+        row(&pair, set, &[Wait]);
+    }
+}
+
+#[test]
+fn rows_21_to_24_copies_of_the_command_processor() {
+    let (memory, l2) = (Producer::CpDma(sel::dma_dst::MEMORY), Producer::CpDma(sel::dma_dst::L2));
+    for profile in PROFILES {
+        let of = |kind, producer, consumer| Pair { profile, kind, producer, consumer };
+        for kind in [GFX, COMPUTE] {
+            row(&of(kind, l2, Consumer::Vector), &[Dma, L1], &[]);
+            row(&of(kind, l2, Consumer::Scalar), &[Dma, K], &[]);
+        }
+        if profile == ProfileName::SeriesX {
+            row(&of(GFX, l2, Consumer::Arguments), &[Dma, Pfp], &[]);
+            continue;
+        }
+        for kind in [GFX, COMPUTE] {
+            row(&of(kind, memory, Consumer::Vector), &[Dma, L2i, L1], &[]);
+            row(&of(kind, memory, Consumer::Scalar), &[Dma, L2i, K], &[]);
+        }
+        row(&of(GFX, l2, Consumer::Arguments), &[Dma, L2wb, Pfp], &[]);
+        row(&of(GFX, memory, Consumer::Arguments), &[Dma, Pfp], &[]);
+        row(&of(COMPUTE, memory, Consumer::Arguments), &[Dma], &[]);
+    }
+}
+
+#[test]
+fn row_25_copies_of_a_dma_engine() {
+    for kind in [GFX, COMPUTE] {
+        rows(kind, Producer::Sdma, Consumer::Vector, [&[Wait, L2i, L1]; 3]);
+        rows(kind, Producer::Sdma, Consumer::Scalar, [&[Wait, L2i, K]; 3]);
+    }
+}
+
+#[test]
+fn rows_27_and_28_code() {
+    rows(COMPUTE, Producer::Store, Consumer::Code, [&[Cs, I]; 3]);
+    let memory = Producer::CpDma(sel::dma_dst::MEMORY);
+    for profile in [ProfileName::XboxOne, ProfileName::XboxOneX] {
+        let pair = Pair { profile, kind: GFX, producer: memory, consumer: Consumer::Code };
+        row(&pair, &[Dma, L2i, I], &[]);
+    }
+    rows(COMPUTE, Producer::Sdma, Consumer::Code, [&[Wait, L2i, I]; 3]);
+}
+
+#[test]
+fn rows_31_to_33_values_of_packets() {
+    let (memory, l2) =
+        (Producer::WriteData(sel::write_dst::MEMORY), Producer::WriteData(sel::write_dst::L2));
+    for kind in [GFX, COMPUTE] {
+        rows(kind, memory, Consumer::Vector, [&[L2i, L1], &[L2i, L1], &[L1]]);
+        rows(kind, memory, Consumer::Scalar, [&[L2i, K], &[L2i, K], &[K]]);
+        rows(kind, l2, Consumer::Scalar, [&[K]; 3]);
+        let sets: [&[Element]; 3] = [&[Wait, L2i, L1], &[Wait, L2i, L1], &[Wait, L1]];
+        for (profile, set) in PROFILES.into_iter().zip(sets) {
+            let (producer, consumer) = (Producer::EndOfPipe, Consumer::Vector);
+            // With nothing to wait for the value is there before the reader.
+            row(&Pair { profile, kind, producer, consumer }, set, &[Wait]);
+        }
+    }
+}
+
+#[test]
+fn row_34_stores_of_another_queue() {
+    for kind in [GFX, COMPUTE] {
+        rows(kind, Producer::OtherQueue, Consumer::Vector, [&[Wait, L1]; 3]);
+        rows(kind, Producer::OtherQueue, Consumer::Scalar, [&[Wait, K]; 3]);
+    }
+}
+
+/// What a store's way to a DMA engine consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Signal {
+    writeback: bool,
+    confirm: bool,
+    twice: bool,
+}
+
+/// Row 26: true if a DMA engine found the new value behind the signal.
+fn lands(profile: ProfileName, kind: QueueKind, how: Signal) -> bool {
+    let mut t = things(profile);
+    let gfx10 = profile == ProfileName::SeriesX;
+    let confirm = if how.confirm { int_sel::WRITE_AFTER_CONFIRM } else { int_sel::NONE };
+    let action = match (gfx10, how.writeback) {
+        (true, on) => (Field::Gcr, if on { gcr::release::GL2_WB.into() } else { 0 }),
+        (false, on) => (Field::TcWbAction, u64::from(on)),
+    };
+    let common = [(Field::IntSel, confirm.into()), action];
+    let mut list = t.produce(t.rig.list(kind), Producer::Store, Consumer::Vector);
+    if how.twice {
+        list = list.release(data_sel::NONE, &[action]);
+    }
+    let value = [common[0], common[1], (Field::Addr, t.flag.0), (Field::Data, 1)];
+    let hold = t.flag.offset(512);
+    let list = list.release(data_sel::DATA_32, &value).wait(hold, function::EQUAL, 1, 4);
+    t.rig.submit(list);
+    let copy = [(Field::Src, t.x.0), (Field::Dst, t.out.0), (Field::ByteCount, 4)];
+    let list = t.rig.list(DMA).wait(t.flag, function::EQUAL, 1, 4);
+    let list = list.packet(Kind::SdmaCopyLinear, &copy);
+    t.rig.submit(list);
+    assert!(matches!(t.rig.run(), Outcome::Blocked(_)));
+    t.rig.u32(t.out) == NEW
+}
+
+#[test]
+fn row_26_and_b15_stores_seen_by_a_dma_engine() {
+    for profile in PROFILES {
+        let early = profile != ProfileName::SeriesX;
+        let all = Signal { writeback: true, confirm: true, twice: early };
+        for kind in [GFX, COMPUTE] {
+            assert!(lands(profile, kind, all), "{profile} {kind}");
+            let mut less = vec![Signal { writeback: false, ..all }];
+            if early {
+                less.push(Signal { twice: false, ..all });
+            } else {
+                less.push(Signal { confirm: false, ..all });
+            }
+            for less in less {
+                assert!(!lands(profile, kind, less), "{profile} {kind} {less:?}");
+            }
+        }
+    }
+}
+
+/// Row 35: what the first wave of a group reads after the second has written it.
+fn exchanged(profile: ProfileName, kernel: &str, wgp: bool) -> u32 {
+    let mut rig = Rig::with(profile, RunMode::Model, |d| d.profile.order.wgp_mode.value = wgp);
+    let x = rig.buffer("x", 4096);
+    rig.device.host_write(x, &OLD.to_le_bytes()).unwrap();
+    let kernel = rig.load(fake::named(kernel, [128, 1, 1]));
+    let list = rig.list(COMPUTE).bind(kernel, [128, 1, 1], x).dispatch([1, 1, 1], 4);
+    rig.submit(list);
+    rig.run_idle();
+    rig.u32(x.offset(256))
+}
+
+#[test]
+fn row_35_waves_of_one_group_on_two_units() {
+    let series = ProfileName::SeriesX;
+    assert_eq!(exchanged(series, "exchange", false), NEW);
+    assert_eq!(exchanged(series, "exchange", true), OLD);
+    assert_eq!(exchanged(series, "exchange_fenced", true), NEW);
+    assert_eq!(exchanged(ProfileName::XboxOne, "exchange", false), NEW);
+}

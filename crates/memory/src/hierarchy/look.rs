@@ -1,0 +1,62 @@
+//! Looks at what the caches hold that are no accesses.
+
+use super::{Hierarchy, Requester};
+use crate::access::AccessError;
+use crate::cache::span;
+use wavefence_base::{CacheClass, Client, GpuAddress};
+
+impl Hierarchy {
+    /// Whether accesses are recorded.
+    pub fn is_recording(&self) -> bool {
+        self.record.on
+    }
+
+    /// Writes dirty bytes of `[at, at + len)` in L2 on to memory, where they stay
+    /// known to L2 as clean: what a write to uncached memory comes down to.
+    pub fn write_through(&mut self, at: GpuAddress, len: u64) {
+        let end = at.0 + len;
+        for l2 in self.of_class(CacheClass::L2) {
+            let cache = &mut self.caches[l2];
+            for slot in cache.slots_in(at.0, end) {
+                let line = *cache.line(slot);
+                let base = line.number << cache.shift();
+                let from = at.0.max(base) - base;
+                let to = end.min(base + cache.line_bytes() as u64) - base;
+                let mask = line.dirty & span(from as u32, (to - from) as u32);
+                self.backing.write_back(base, cache.bytes(slot), mask);
+                cache.clean_part(slot, mask);
+            }
+        }
+    }
+
+    /// What a client finds that goes the way of its path, but lets no cache keep
+    /// what it reads and takes nothing from a line that is clean: the dirty bytes
+    /// of L2 if its path has L2, else memory. Changes nothing and is no access.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn peek_uncached(
+        &mut self,
+        who: Requester,
+        at: GpuAddress,
+        out: &mut [u8],
+    ) -> Result<(), AccessError> {
+        self.peek(Requester { client: Client::Host, ..who }, at, out)?;
+        if !self.topology.writes_to_l2(who.client) {
+            return Ok(());
+        }
+        for l2 in self.of_class(CacheClass::L2) {
+            let cache = &mut self.caches[l2];
+            for (i, byte) in out.iter_mut().enumerate() {
+                let address = at.0 + i as u64;
+                let within = address as usize & (cache.line_bytes() - 1);
+                if let Some(slot) = cache.peek(address >> cache.shift())
+                    && cache.line(slot).dirty & span(within as u32, 1) != 0
+                {
+                    *byte = cache.bytes(slot)[within];
+                }
+            }
+        }
+        Ok(())
+    }
+}
