@@ -160,7 +160,7 @@ fn run(profile: ProfileName, calls: &[(u8, u32)]) -> (Vec<Event>, Vec<u8>) {
             Event::ValueWritten { packet: Some(packet), .. }
             | Event::Transfer { packet, .. }
             | Event::DispatchBegin { packet, .. }
-            | Event::Flush { packet, .. }
+            | Event::Flush { packet, boundary: None, .. }
             | Event::Marker { packet, .. } => *packet,
             _ => continue,
         };

@@ -262,6 +262,9 @@ fn acquire(list: List, actions: &[Element]) -> List {
     let all = (Field::CoherSize, 0xFF_FFFF_FF00);
     let me = (Field::Engine, u64::from(sel::acquire_engine::ME));
     match (gfx10, list.ring()) {
+        (true, Ring::Graphics) => {
+            list.packet(Kind::AcquireMem, &[(Field::Gcr, bits.into()), all, me])
+        }
         (true, _) => list.packet(Kind::AcquireMem, &[(Field::Gcr, bits.into()), all]),
         (false, Ring::Graphics) => {
             list.packet(Kind::SurfaceSync, &[(Field::Coher, bits.into()), all, me])
