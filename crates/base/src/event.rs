@@ -135,6 +135,14 @@ pub enum Event {
         /// The command buffer.
         buffer: GpuRange,
     },
+    /// The engine that fetches packets comes to a submission: the host's writes
+    /// before its [`Event::Submit`] are behind it.
+    SubmitBegin {
+        /// The submission.
+        submit: SubmitId,
+        /// The queue.
+        queue: QueueId,
+    },
     /// Every packet of a submission was executed and its work is done.
     SubmitDone {
         /// The submission.

@@ -352,6 +352,9 @@ impl Observer for Checker {
             Event::Submit { submit, queue, buffer } => {
                 state.judge.timeline.submit(*submit, *queue, *buffer);
             }
+            Event::SubmitBegin { submit, queue } => {
+                state.judge.timeline.start(*queue, *submit);
+            }
             Event::SubmitDone { submit, queue } => {
                 state.judge.timeline.submit_done(*submit, *queue);
             }

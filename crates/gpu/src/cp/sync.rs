@@ -104,6 +104,7 @@ pub(crate) fn submit_start(
     packet: GpuAddress,
 ) {
     use CacheAction as A;
+    core.emit(|| Event::SubmitBegin { submit, queue });
     if ring == Ring::Sdma || !core.profile.order.submit_start.value {
         return;
     }
