@@ -31,6 +31,8 @@ pub enum Command {
     /// Run tests of LLVM's offload-test-suite
     #[command(after_help = EXIT_CODES)]
     Offload(OffloadArgs),
+    /// Say what a rule means, with an example
+    Explain(ExplainArgs),
     /// List the device profiles; every number with its confidence
     Profiles,
 }
@@ -84,9 +86,25 @@ pub struct RunArgs {
     /// Do not look for hazards (stale reads, missing flushes, races)
     #[arg(long, env = "WAVEFENCE_NO_CHECK", conflicts_with = "fast")]
     pub no_check: bool,
+    /// Take out the findings and faults that the lines of FILE fit (by rule, resource, place)
+    #[arg(long, value_name = "FILE", env = "WAVEFENCE_SUPPRESS")]
+    pub suppress: Vec<PathBuf>,
+    /// Findings and faults that FILE knows are shown, but do not count
+    #[arg(long, value_name = "FILE", env = "WAVEFENCE_BASELINE")]
+    pub baseline: Option<PathBuf>,
+    /// Write a baseline that knows what this run found
+    #[arg(long, value_name = "FILE", env = "WAVEFENCE_WRITE_BASELINE")]
+    pub write_baseline: Option<PathBuf>,
     /// Exit code for findings, instead of 1
     #[arg(long, value_name = "N", default_value_t = 1, env = "WAVEFENCE_ERROR_EXITCODE")]
     pub error_exitcode: u8,
+}
+
+/// `wavefence explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Number or name of a rule; without it every rule is listed
+    pub rule: Option<String>,
 }
 
 /// `wavefence offload`.

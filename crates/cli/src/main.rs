@@ -12,6 +12,7 @@
 
 mod args;
 mod disasm;
+mod explain;
 mod failure;
 mod offload;
 mod profiles;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
             Command::Run(args) => run::run(&args),
             Command::Disasm(args) => disasm::run(&args),
             Command::Offload(args) => offload::run(&args),
+            Command::Explain(args) => explain::run(&args),
             Command::Profiles => Ok(profiles::run()),
         }
     };

@@ -4,8 +4,9 @@ use crate::args::{BuildArgs, ReportArg, ReportFormat, RunArgs};
 use crate::failure::Failure;
 use crate::ui;
 use std::fs::File;
-use std::io::BufWriter;
-use std::path::Path;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use wavefence_report::filter::{self, Suppression};
 use wavefence_report::{Outcome, Report, text};
 use wavefence_scenario::run::RunOptions;
 use wavefence_scenario::{Scenario, Source, format, load, run as runner};
@@ -31,7 +32,20 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
             None => None,
         });
     }
-    let report = runner::run(&source, &scenario, options)?;
+    let suppressions = Filters::read(&args.suppress)?;
+    let baseline = Filters::read(args.baseline.as_slice())?;
+    let mut report = runner::run(&source, &scenario, options)?;
+    suppressions.each(|list| report.suppress(list), "fits nothing in this run");
+    baseline.each(|list| report.know(list), "is known, but did not happen in this run");
+    if let Some(path) = &args.write_baseline {
+        let text = filter::write_baseline(&report);
+        let bad =
+            |e: std::io::Error| Failure::Input(format!("cannot write {}: {e}", path.display()));
+        create(path)?.write_all(text.as_bytes()).map_err(bad)?;
+        let known =
+            filter::parse(&text).map_err(|e| Failure::Input(format!("{}: {e}", path.display())))?;
+        report.know(&known);
+    }
     show(args, files, &report)?;
     Ok(match report.outcome() {
         Outcome::Findings => args.error_exitcode,
@@ -41,6 +55,33 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
         | Outcome::Hang
         | Outcome::WrongResult) => outcome.exit_code(),
     })
+}
+
+/// Files of suppressions, with what they hold.
+struct Filters(Vec<(PathBuf, Vec<Suppression>)>);
+
+impl Filters {
+    fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let one = |path: &PathBuf| {
+            let bad = |e: String| Failure::Input(format!("{}: {e}", path.display()));
+            let text = std::fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
+            Ok((path.clone(), filter::parse(&text).map_err(|e| bad(e.to_string()))?))
+        };
+        paths.iter().map(one).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Uses each file and tells which of its lines were of no use.
+    fn each<'a>(
+        &'a self,
+        mut use_it: impl FnMut(&'a [Suppression]) -> Vec<&'a Suppression>,
+        what: &str,
+    ) {
+        for (path, list) in &self.0 {
+            for unused in use_it(list) {
+                ui::problem(&format!("{}:{}: {what}", path.display(), unused.line));
+            }
+        }
+    }
 }
 
 /// Reads and checks a scenario.
@@ -71,7 +112,6 @@ pub fn helper() -> Option<std::path::PathBuf> {
 
 /// Writes a report's file.
 pub fn write(mut file: File, path: &Path, text: &str) -> Result<(), Failure> {
-    use std::io::Write;
     file.write_all(text.as_bytes())
         .map_err(|e| Failure::Input(format!("cannot write {}: {e}", path.display())))
 }

@@ -110,6 +110,20 @@ impl Bindings {
         }
     }
 
+    /// Puts the views of one class of `other` over what is bound here.
+    pub fn extend_class(&mut self, wanted: ResourceClass, other: &Bindings) {
+        for (&(class, space, register), view) in &other.views {
+            if class == wanted {
+                self.bind(class, register, space, view.clone());
+                if class == ResourceClass::Cbv {
+                    self.constants.retain(|(key, _)| *key != (register, space));
+                }
+            }
+        }
+        let vulkan = other.vulkan.iter().filter(|_| wanted == ResourceClass::Uav);
+        self.vulkan.extend(vulkan.map(|(key, view)| (*key, view.clone())));
+    }
+
     /// The root constants as the user data registers carry them.
     pub(crate) fn constant_words(&self) -> Vec<u32> {
         self.constants.iter().flat_map(|(_, words)| words).copied().collect()

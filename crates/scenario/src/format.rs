@@ -22,7 +22,7 @@ use crate::problem::{Problem, Problems, Source, Span};
 use crate::reader::{At, MapReader, Reader, unknown};
 use binding::{DescriptorSetDecl, SamplerDecl};
 use buffer::BufferDecl;
-use call::{Arg, CallKind};
+use call::Arg;
 use expect::{Expect, ResultDecl};
 use image::ImageDecl;
 use shader::ShaderDecl;
@@ -244,14 +244,14 @@ fn check_calls(names: &Names<'_>, s: &Scenario, resources: &[&str]) {
     let shaders: Vec<&str> = s.shaders.iter().map(|d| d.name.value.as_str()).collect();
     let sets: Vec<&str> =
         s.sets.iter().filter_map(|d| d.name.as_ref()).map(|n| n.value.as_str()).collect();
+    let fences: Vec<&str> = s.fences.iter().map(|f| f.name.value.as_str()).collect();
     for call in s.lists.iter().flat_map(|l| &l.calls) {
         for (param, arg) in call.kind.params().iter().zip(&call.args) {
             let Some(Arg::Text(text)) = arg else { continue };
             match (call.kind, param.name) {
-                (CallKind::SetPipelineState, _) => names.known("shader", text, &shaders),
-                (CallKind::SetComputeRootDescriptorTable, _) => {
-                    names.known("descriptor set", text, &sets);
-                }
+                (_, "PipelineState" | "ComputeShader") => names.known("shader", text, &shaders),
+                (_, "DescriptorSet") => names.known("descriptor set", text, &sets),
+                (_, "Fence") => names.known("fence", text, &fences),
                 (_, "DstBuffer" | "SrcBuffer" | "ArgumentBuffer" | "CountBuffer" | "Resource")
                 | (_, "DstResource" | "SrcResource") => names.known("resource", text, resources),
                 _ => {}

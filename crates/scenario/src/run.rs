@@ -3,6 +3,7 @@
 //! Host steps happen in the order of the file. Before the host writes or reads,
 //! the device has run as far as it could; a host wait that cannot end is a hang.
 
+mod context;
 mod image;
 mod judge;
 mod progress;
@@ -169,6 +170,7 @@ pub fn run_to_contents(
     };
     let mut world = resources::World::build(&cx, &mut device)?;
     world.pipelines = shaders::load(&cx, &mut device)?;
+    report.warnings = shaders::warnings(&world.pipelines);
     world.bind(&cx, &mut device)?;
     let lists = record::lists(&cx, &mut device, &world)?;
     record::tell(&cx, &lists, &mut report);

@@ -345,6 +345,18 @@ impl CommandList {
         self.binding_call("SetComputeRootDescriptorTable", |bindings| bindings.extend(table))
     }
 
+    /// Puts the views of one class over what is bound.
+    pub fn set_views(&mut self, class: ResourceClass, table: &Bindings) -> &mut Self {
+        let call = match (class, self.face) {
+            (ResourceClass::Srv, _) => "SetComputeRootShaderResourceView",
+            (ResourceClass::Uav, _) => "SetComputeRootUnorderedAccessView",
+            (ResourceClass::Cbv, _) => "SetComputeRootConstantBufferView",
+            (ResourceClass::Sampler, Face::D3D12X) => "SetComputeRootDescriptorTable",
+            (ResourceClass::Sampler, Face::D3D11X) => "CSSetSamplers",
+        };
+        self.binding_call(call, |bindings| bindings.extend_class(class, table))
+    }
+
     /// Unbinds everything: `SetComputeRootSignature`.
     pub fn clear_bindings(&mut self) -> &mut Self {
         self.binding_call("SetComputeRootSignature", Bindings::clear)

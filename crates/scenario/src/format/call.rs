@@ -14,6 +14,7 @@ use crate::expr::Expr;
 use crate::node::{Key, Node, Value};
 use crate::problem::{Problem, Span};
 use crate::reader::{At, Reader, unknown};
+use wavefence_d3d::Undrawn;
 
 /// What an argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +112,50 @@ calls! {
     EndEvent();
     SetMarker(Name: Text req, Color: Number opt);
     InsertPacketsX(Words: Numbers req);
+    CSSetShader(ComputeShader: Text req);
+    CSSetShaderResources(DescriptorSet: Text req);
+    CSSetUnorderedAccessViews(DescriptorSet: Text req);
+    CSSetConstantBuffers(DescriptorSet: Text req);
+    CSSetSamplers(DescriptorSet: Text req);
+    ClearState();
+    DispatchIndirect(ArgumentBuffer: Text req, ArgumentBufferOffset: Number opt);
+    CopySubresourceRegion(DstResource: Text req, DstX: Number req, SrcResource: Text req, SrcBox: Numbers req);
+    FlushGpuCacheRange(Flags: Flags req, BaseAddress: Number opt, SizeInBytes: Number opt);
+    FlushGpuCaches(Resource: Text req);
+    FlushGpuCachesTopOfPipe(Flags: Flags req);
+    FlushGpuCachesBottomOfPipe(Flags: Flags req);
+    GpuSendPipelinedEvent(Event: Flags req);
+    InsertWaitUntilIdle();
+    InsertFence(Fence: Text req, Value: Number req);
+    InsertWaitOnFence(Fence: Text req, Value: Number req);
+    InsertWaitOnMemory(Address: Number req, Flags: Number req, ComparisonFunction: Flags req, Reference: Number req, Mask: Number req);
+    WriteValueBottomOfPipe(Destination: Number req, Value: Number req);
+    WriteTimestampToMemory(Destination: Number req);
+    SetDispatchFlags(Flags: Flags req);
+    PIXBeginEvent(Name: Text req, Color: Number opt);
+    PIXEndEvent();
+    PIXSetMarker(Name: Text req, Color: Number opt);
+}
+
+impl CallKind {
+    /// True for D3D11.X's own names of what D3D12.X has too; its other calls are
+    /// judged when they are recorded.
+    pub const fn is_d3d11_name(self) -> bool {
+        matches!(
+            self,
+            Self::CSSetShader
+                | Self::CSSetShaderResources
+                | Self::CSSetUnorderedAccessViews
+                | Self::CSSetConstantBuffers
+                | Self::CSSetSamplers
+                | Self::ClearState
+                | Self::DispatchIndirect
+                | Self::CopySubresourceRegion
+                | Self::PIXBeginEvent
+                | Self::PIXEndEvent
+                | Self::PIXSetMarker
+        )
+    }
 }
 
 /// One recorded call.
@@ -158,6 +203,12 @@ pub fn call(r: &Reader, node: &Node) -> Option<Call> {
         }
     };
     let Some(kind) = CallKind::ALL.iter().copied().find(|k| k.name() == name) else {
+        let drawn = Undrawn::ALL.iter().any(|d| d.name() == name);
+        if drawn {
+            let message = format!("{name} is not supported: this version draws nothing");
+            r.note(Problem::at(at, message).unsupported());
+            return None;
+        }
         let names: Vec<&str> = CallKind::ALL.iter().map(|k| k.name()).collect();
         r.note(unknown(at, "call", name, &names));
         return None;
@@ -271,6 +322,10 @@ mod tests {
         );
         assert_eq!(read("Dispatch: [1, 1]").unwrap_err(), "Dispatch needs `ThreadGroupCountZ` ");
         assert_eq!(read("EndEvent: [1]").unwrap_err(), "EndEvent takes 0 arguments ");
+        assert_eq!(
+            read("DrawInstanced: [3, 1, 0, 0]").unwrap_err(),
+            "DrawInstanced is not supported: this version draws nothing "
+        );
     }
 
     #[test]

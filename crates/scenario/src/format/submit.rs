@@ -6,6 +6,7 @@ use crate::expr::Expr;
 use crate::node::{Node, Value};
 use crate::problem::{Problem, Span};
 use crate::reader::{At, Reader};
+use wavefence_d3d::Face;
 
 /// A named allocation of GPU memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,6 +139,8 @@ pub struct ListDecl {
     pub name: At<String>,
     /// Its kind.
     pub kind: QueueType,
+    /// Which API it is recorded with.
+    pub face: At<Face>,
     /// Its calls.
     pub calls: Vec<Call>,
 }
@@ -147,10 +150,18 @@ pub fn list(r: &Reader, node: &Node) -> Option<ListDecl> {
     let mut m = r.map(node, "a command list")?;
     let name = m.req("Name", |r, n| r.text(n));
     let kind = m.req("Type", |r, n| r.word(n, &QueueType::WORDS));
+    let face = m.opt("Face", |r, n| r.word(n, &Face::ALL.map(|f| (f.name(), f))));
     let repeat = m.opt("Repeat", |r, n| r.int::<u32>(n).map(|v| At::new(n.at, v)));
     let calls = m.req("Calls", |r, n| r.each(n, "a list of calls", |n| call(r, n)));
     m.finish()?;
     let (mut calls, repeat) = (calls?, repeat?);
+    let face = face?.unwrap_or(At::new(node.at, Face::D3D12X));
+    let foreign = |call: &&Call| face.value == Face::D3D12X && call.kind.is_d3d11_name();
+    if let Some(call) = calls.iter().find(foreign) {
+        let message = format!("{} is a call of the D3D11.X face", call.kind.name());
+        r.note(Problem::at(call.at, message).help("give the list `Face: D3D11.X`"));
+        return None;
+    }
     if let Some(repeat) = repeat {
         if calls.len().saturating_mul(repeat.value as usize) > MAX_CALLS {
             let message = format!("a list may hold {MAX_CALLS} calls");
@@ -160,7 +171,7 @@ pub fn list(r: &Reader, node: &Node) -> Option<ListDecl> {
         let once = calls.clone();
         calls = std::iter::repeat_n(once, repeat.value as usize).flatten().collect();
     }
-    Some(ListDecl { name: name?, kind: kind?.value, calls })
+    Some(ListDecl { name: name?, kind: kind?.value, face, calls })
 }
 
 /// Most calls in one list, repetitions counted.

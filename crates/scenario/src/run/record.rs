@@ -15,10 +15,11 @@ use wavefence_d3d::enums::{
     D3D12XBOX_WRITE_VALUE_BOP_FLAGS,
 };
 use wavefence_d3d::{
-    Barrier, CallError, CommandList, CommandSignature, CountBuffer, Device, ListKind,
+    Barrier, CallError, CommandList, CommandSignature, CountBuffer, Device, Face, ListKind,
     TextureLocation,
 };
 use wavefence_report::{CallErrorItem, Report};
+use wavefence_shader::ir::ResourceClass;
 use wavefence_shader::ir::WaveRule;
 
 /// PIX colour of a marker that names none.
@@ -114,7 +115,11 @@ fn one(
     decl: &ListDecl,
 ) -> Result<Recorded, RunError> {
     let kind = list_kind(decl.kind);
-    let mut list = device.create_command_list(&decl.name.value, kind);
+    let name = &decl.name.value;
+    let mut list = match decl.face.value {
+        Face::D3D12X => device.create_command_list(name, kind),
+        Face::D3D11X => device.create_context_x(name, kind).map_err(|e| cx.api(decl.face.at, e))?,
+    };
     if kind != ListKind::Dma {
         let sets = cx.scenario.sets.iter().zip(&world.sets);
         for (_, set) in sets.filter(|(set, _)| set.name.is_none()) {
@@ -150,10 +155,10 @@ pub(super) fn tell(cx: &Context<'_>, lists: &[Recorded], report: &mut Report) {
 }
 
 /// The arguments of one call.
-struct Args<'a> {
-    cx: &'a Context<'a>,
-    world: &'a World,
-    call: &'a Call,
+pub(super) struct Args<'a> {
+    pub(super) cx: &'a Context<'a>,
+    pub(super) world: &'a World,
+    pub(super) call: &'a Call,
 }
 
 impl<'a> Args<'a> {
@@ -164,7 +169,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    fn text(&self, name: &str) -> Option<&'a At<String>> {
+    pub(super) fn text(&self, name: &str) -> Option<&'a At<String>> {
         match self.call.arg(name) {
             Some(Arg::Text(text)) => Some(text),
             Some(Arg::Number(_) | Arg::Numbers(_)) | None => None,
@@ -172,7 +177,7 @@ impl<'a> Args<'a> {
     }
 
     /// The number, or `default` if it was left out.
-    fn or<T: TryFrom<i128>>(&self, name: &str, default: T) -> Result<T, RunError> {
+    pub(super) fn or<T: TryFrom<i128>>(&self, name: &str, default: T) -> Result<T, RunError> {
         match self.expr(name) {
             Some(expr) => self.world.number(self.cx, expr),
             None => Ok(default),
@@ -180,15 +185,15 @@ impl<'a> Args<'a> {
     }
 
     /// A number that the reader made sure of.
-    fn number<T: TryFrom<i128> + Default>(&self, name: &str) -> Result<T, RunError> {
+    pub(super) fn number<T: TryFrom<i128> + Default>(&self, name: &str) -> Result<T, RunError> {
         self.or(name, T::default())
     }
 
-    fn address(&self, name: &str) -> Result<GpuAddress, RunError> {
+    pub(super) fn address(&self, name: &str) -> Result<GpuAddress, RunError> {
         Ok(GpuAddress(self.number(name)?))
     }
 
-    fn numbers(&self, name: &str) -> Result<Vec<u32>, RunError> {
+    pub(super) fn numbers(&self, name: &str) -> Result<Vec<u32>, RunError> {
         match self.call.arg(name) {
             Some(Arg::Numbers(list)) => list.iter().map(|e| self.word(e)).collect(),
             Some(Arg::Number(_) | Arg::Text(_)) | None => Ok(Vec::new()),
@@ -204,7 +209,7 @@ impl<'a> Args<'a> {
     }
 
     /// Flags or an enumeration value by name; `default` if left out.
-    fn named<T, E: std::fmt::Display>(
+    pub(super) fn named<T, E: std::fmt::Display>(
         &self,
         name: &str,
         default: T,
@@ -218,7 +223,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    fn required(&self, name: &str) -> Result<&'a At<String>, RunError> {
+    pub(super) fn required(&self, name: &str) -> Result<&'a At<String>, RunError> {
         let missing = || {
             let message = format!("{} needs `{name}`", self.call.kind.name());
             self.cx.error(Problem::at(self.call.at, message))
@@ -236,7 +241,7 @@ impl<'a> Args<'a> {
 
     fn record(&self, list: &mut CommandList) -> Result<(), RunError> {
         match self.call.kind {
-            CallKind::SetPipelineState => self.set_pipeline_state(list),
+            CallKind::SetPipelineState => self.set_pipeline(list, "PipelineState"),
             CallKind::SetComputeRootDescriptorTable => self.set_descriptor_table(list),
             CallKind::SetComputeRoot32BitConstants => self.set_constants(list),
             CallKind::SetComputeRootSignature => self.run(list, |_, l| Ok(l.clear_bindings())),
@@ -301,16 +306,18 @@ impl<'a> Args<'a> {
                 self.run(list, |a, l| Ok(l.write_gds_x(a.number("Offset")?, &a.numbers("Data")?)))
             }
             CallKind::ReadGDSX => self.read_gds(list),
-            CallKind::BeginEvent => self.run(list, |a, l| {
+            CallKind::BeginEvent | CallKind::PIXBeginEvent => self.run(list, |a, l| {
                 Ok(l.begin_event(a.or("Color", WHITE)?, &a.required("Name")?.value))
             }),
-            CallKind::EndEvent => self.run(list, |_, l| Ok(l.end_event())),
-            CallKind::SetMarker => self.run(list, |a, l| {
+            CallKind::EndEvent | CallKind::PIXEndEvent => self.run(list, |_, l| Ok(l.end_event())),
+            CallKind::SetMarker | CallKind::PIXSetMarker => self.run(list, |a, l| {
                 Ok(l.set_marker(a.or("Color", WHITE)?, &a.required("Name")?.value))
             }),
             CallKind::InsertPacketsX => {
                 self.run(list, |a, l| Ok(l.insert_packets_x(&a.numbers("Words")?)))
             }
+            // D3D11.X has the rest to itself.
+            _ => self.context(list),
         }
     }
 
@@ -352,8 +359,12 @@ impl<'a> Args<'a> {
         Ok(())
     }
 
-    fn set_pipeline_state(&self, list: &mut CommandList) -> Result<(), RunError> {
-        let name = self.required("PipelineState")?;
+    pub(super) fn set_pipeline(
+        &self,
+        list: &mut CommandList,
+        argument: &str,
+    ) -> Result<(), RunError> {
+        let name = self.required(argument)?;
         let shaders = self.cx.scenario.shaders.iter().zip(&self.world.pipelines);
         for (_, pipeline) in shaders.filter(|(d, _)| d.name.value == name.value).take(1) {
             list.set_pipeline_state(pipeline);
@@ -367,6 +378,21 @@ impl<'a> Args<'a> {
         let named = |n: &Option<At<String>>| n.as_ref().is_some_and(|n| n.value == name.value);
         for (_, set) in sets.filter(|(d, _)| named(&d.name)).take(1) {
             list.set_bindings(set);
+        }
+        Ok(())
+    }
+
+    /// The views of one class of a descriptor set.
+    pub(super) fn set_views(
+        &self,
+        list: &mut CommandList,
+        class: ResourceClass,
+    ) -> Result<(), RunError> {
+        let name = self.required("DescriptorSet")?;
+        let sets = self.cx.scenario.sets.iter().zip(&self.world.sets);
+        let named = |n: &Option<At<String>>| n.as_ref().is_some_and(|n| n.value == name.value);
+        for (_, set) in sets.filter(|(d, _)| named(&d.name)).take(1) {
+            list.set_views(class, set);
         }
         Ok(())
     }

@@ -7,9 +7,10 @@ use crate::problem::{Problem, Problems, Source, Span};
 use std::sync::Arc;
 use wavefence_base::{Limit, LimitKind};
 use wavefence_d3d::{Device, Pipeline};
+use wavefence_report::WarningItem;
 use wavefence_shader::ir::Kernel;
 use wavefence_shader::lower::LowerOptions;
-use wavefence_shader::source::{self as shader, CompileOptions, Diagnostic, Position};
+use wavefence_shader::source::{self as shader, CompileOptions, Diagnostic, Loaded, Position};
 use wavefence_shader::{ShaderError, ShaderErrorKind};
 
 /// Loads every shader, in the order of the file. Problems of all of them are
@@ -27,6 +28,25 @@ pub(super) fn load(cx: &Context<'_>, device: &mut Device) -> Result<Vec<Pipeline
     if problems.is_empty() { Ok(pipelines) } else { Err(RunError::Problems(problems)) }
 }
 
+/// What compilers said about shaders that they compiled.
+pub(super) fn warnings(pipelines: &[Pipeline]) -> Vec<WarningItem> {
+    let mut out = Vec::new();
+    for pipeline in pipelines {
+        for said in pipeline.warnings() {
+            let mut message = said.message.clone();
+            for note in &said.notes {
+                message.push_str(&format!("; {}", note.message));
+            }
+            out.push(WarningItem {
+                shader: pipeline.name().to_owned(),
+                at: said.at.as_ref().map_or_else(String::new, Position::to_string),
+                message,
+            });
+        }
+    }
+    out
+}
+
 fn one(
     cx: &Context<'_>,
     device: &mut Device,
@@ -36,11 +56,17 @@ fn one(
     let spec_constants = decl.spec_constants.iter().map(|c| (c.id, c.bits)).collect();
     let lower =
         LowerOptions { entry: Some(decl.entry.clone()), spec_constants, ..LowerOptions::default() };
-    let kernel = match &decl.text {
-        ShaderText::Given => given(cx, decl, index, &lower)?,
-        ShaderText::Inline(_) | ShaderText::File(_) => compiled(cx, decl, &lower)?,
-    };
-    device.create_pipeline(&decl.name.value, Arc::new(kernel)).map_err(|e| cx.api(decl.name.at, e))
+    let name = &decl.name.value;
+    match &decl.text {
+        ShaderText::Given => {
+            let kernel = given(cx, decl, index, &lower)?;
+            device.create_pipeline(name, Arc::new(kernel))
+        }
+        ShaderText::Inline(_) | ShaderText::File(_) => {
+            device.create_pipeline_from_loaded(name, compiled(cx, decl, &lower)?)
+        }
+    }
+    .map_err(|e| cx.api(decl.name.at, e))
 }
 
 /// A shader that was compiled before the run.
@@ -56,7 +82,7 @@ fn given(
     shader::lower_compiled(compiled, shader::Language::Hlsl, lower).map_err(|e| told(cx, decl, &e))
 }
 
-fn compiled(cx: &Context<'_>, decl: &ShaderDecl, lower: &LowerOptions) -> Result<Kernel, RunError> {
+fn compiled(cx: &Context<'_>, decl: &ShaderDecl, lower: &LowerOptions) -> Result<Loaded, RunError> {
     let source = source(cx, decl)?;
     let mut options = CompileOptions {
         entry: Some(decl.entry.clone()),
@@ -72,10 +98,9 @@ fn compiled(cx: &Context<'_>, decl: &ShaderDecl, lower: &LowerOptions) -> Result
     if let Some(target) = &decl.target {
         options.target.clone_from(target);
     }
-    let mut kernel =
-        shader::load_kernel(&source, &options, lower).map_err(|e| told(cx, decl, &e))?;
-    lines_of_scenario(cx, decl, &mut kernel);
-    Ok(kernel)
+    let mut loaded = shader::load(&source, &options, lower).map_err(|e| told(cx, decl, &e))?;
+    lines_of_scenario(cx, decl, &mut loaded.kernel);
+    Ok(loaded)
 }
 
 /// The name that an inline shader's diagnostics carry.
