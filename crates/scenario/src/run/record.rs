@@ -316,7 +316,6 @@ impl<'a> Args<'a> {
             CallKind::InsertPacketsX => {
                 self.run(list, |a, l| Ok(l.insert_packets_x(&a.numbers("Words")?)))
             }
-            // D3D11.X has the rest to itself.
             _ => self.context(list),
         }
     }
