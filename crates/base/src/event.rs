@@ -40,7 +40,9 @@
 
 use crate::access::{Engine, MemoryAccess};
 use crate::topology::Client;
-use crate::{DispatchId, Fault, GpuAddress, GpuRange, KernelId, QueueId, SubmitId, WaveSize};
+use crate::{
+    DispatchId, Fault, GpuAddress, GpuRange, KernelId, Place, QueueId, SubmitId, WaveSize,
+};
 
 /// Who wrote a value to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -331,6 +333,8 @@ pub enum Event {
         /// The packet.
         packet: GpuAddress,
     },
+    /// A shader printed a line.
+    Printed(Box<Printed>),
     /// The host wrote memory.
     HostWrite {
         /// Where.
@@ -338,6 +342,15 @@ pub enum Event {
     },
     /// The guest did something wrong; the run goes on.
     Fault(Box<Fault>),
+}
+
+/// A line that a lane of a shader printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// Which lane, and where in the source.
+    pub place: Place,
+    /// The line.
+    pub text: String,
 }
 
 /// Listens to a device. Called on the thread that runs the model.

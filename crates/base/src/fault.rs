@@ -49,6 +49,8 @@ pub enum FaultKind {
     BarrierDivergence,
     /// A resource the kernel names has no descriptor.
     Unbound,
+    /// A wave came by a breakpoint of its source; it went on.
+    DebugBreak,
 }
 
 /// Something a command list did that hardware would not take well.

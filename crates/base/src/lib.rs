@@ -26,7 +26,7 @@ pub mod topology;
 
 pub use access::{AccessKind, Agent, Engine, MemoryAccess, Piece};
 pub use address::{GpuAddress, GpuRange};
-pub use event::{CacheAction, Event, EventLog, FlushCost, Level, Observer, Writer};
+pub use event::{CacheAction, Event, EventLog, FlushCost, Level, Observer, Printed, Writer};
 pub use fault::{Fault, FaultKind, Limit, LimitKind, Place};
 pub use finding::{Finding, Rule, Verdict};
 pub use format::{ComponentKind, TexelFormat};

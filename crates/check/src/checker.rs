@@ -407,6 +407,7 @@ impl Observer for Checker {
             }
             // Accesses say what these moved; the rest is not about memory.
             Event::Transfer { .. }
+            | Event::Printed(_)
             | Event::HostWrite { .. }
             | Event::GroupBegin { .. }
             | Event::GroupEnd { .. }

@@ -2,7 +2,9 @@
 
 use crate::error::Error;
 use std::sync::Arc;
-use wavefence_base::{AllocationId, Fault, GpuAddress, GpuRange, Limit, Observer, QueueId};
+use wavefence_base::{
+    AllocationId, Fault, GpuAddress, GpuRange, Limit, Observer, Printed, QueueId,
+};
 use wavefence_gpu::{DeviceDesc, LoadedKernel, Outcome, QueueKind};
 use wavefence_memory::{Allocation, AllocationDesc};
 use wavefence_shader::ir::Kernel;
@@ -86,5 +88,10 @@ impl Hardware {
 
     pub(crate) fn faults(&self) -> &[Fault] {
         self.device.faults()
+    }
+
+    /// Lines that shaders printed, and how many more there were than are kept.
+    pub fn printed(&self) -> (Vec<&Printed>, u64) {
+        self.device.printed()
     }
 }

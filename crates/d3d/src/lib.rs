@@ -43,7 +43,7 @@ pub use list::{
 };
 pub use pipeline::Pipeline;
 pub use queue::{Fence, Queue, QueueKind};
-pub use report::{CallFault, CallRef, Ending, Hang, HangWait, HangWrite, Report};
+pub use report::{CallFault, CallLine, CallRef, Ending, Hang, HangWait, HangWrite, Report};
 pub use resource::{
     Allocation, Buffer, DeviceTag, Level, Resource, Texture, TextureDesc,
     UAV_COUNTER_PLACEMENT_ALIGNMENT,

@@ -7,11 +7,11 @@ use crate::face::Face;
 use crate::list::{Call, CommandList, ListKind};
 use crate::pipeline::Pipeline;
 use crate::report::{
-    CallFault, CallRef, Ending, Hang, HangWait, HangWrite, Report, explain, writer,
+    CallFault, CallLine, CallRef, Ending, Hang, HangWait, HangWrite, Report, explain, writer,
 };
 use std::sync::Arc;
 use wavefence_base::stall::{PastWrite, PendingWrite};
-use wavefence_base::{BlockedWait, Fault, GpuAddress, QueueId, Stall};
+use wavefence_base::{BlockedWait, Fault, GpuAddress, Printed, QueueId, Stall};
 use wavefence_gpu::Outcome;
 
 /// A command buffer in GPU memory.
@@ -171,8 +171,11 @@ impl Device {
             Outcome::Limit(limit) => Ending::Limit(limit),
             Outcome::Stopped(fault) => Ending::Stopped(Box::new(self.fault(&fault))),
         };
+        let (lines, lines_lost) = self.hardware.printed();
         Report {
             ending,
+            printed: lines.into_iter().map(|p| self.printed_line(p)).collect(),
+            lines_lost,
             faults: self.hardware.faults().iter().map(|f| self.fault(f)).collect(),
             findings: self.advice.iter().cloned().chain(self.hazard_findings()).collect(),
         }
@@ -185,6 +188,15 @@ impl Device {
             call: place.packet.and_then(|p| self.call_at(p)),
             shader: place.kernel.and_then(|k| self.shader_name(k)).map(str::to_owned),
             fault: fault.clone(),
+        }
+    }
+
+    fn printed_line(&self, printed: &Printed) -> CallLine {
+        let place = &printed.place;
+        CallLine {
+            call: place.packet.and_then(|p| self.call_at(p)),
+            shader: place.kernel.and_then(|k| self.shader_name(k)).map(str::to_owned),
+            printed: printed.clone(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! How a run ended, in the API's words.
 
 use std::fmt;
-use wavefence_base::{Fault, Finding, GpuAddress, Limit, StallVerdict, Writer};
+use wavefence_base::{Fault, Finding, GpuAddress, Limit, Printed, StallVerdict, Writer};
 
 /// A call of a list that a packet came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,17 @@ impl fmt::Display for CallRef {
         }
         Ok(())
     }
+}
+
+/// A line that a shader printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallLine {
+    /// The line, and the lane that printed it.
+    pub printed: Printed,
+    /// Name of the shader.
+    pub shader: Option<String>,
+    /// The call.
+    pub call: Option<CallRef>,
 }
 
 /// A fault with the call that did it.
@@ -176,6 +187,10 @@ pub struct Report {
     pub ending: Ending,
     /// Faults since the device was made, one per place.
     pub faults: Vec<CallFault>,
+    /// Lines that shaders printed since the device was made.
+    pub printed: Vec<CallLine>,
+    /// Lines beyond those that are kept.
+    pub lines_lost: u64,
     /// Advice of the lists executed and findings of the run.
     pub findings: Vec<Finding>,
 }

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wavefence_base::access::{Engine, MemoryAccess};
 use wavefence_base::stall::PastWrite;
 use wavefence_base::{
-    DispatchId, Event, Fault, FaultKind, Generation, GpuAddress, Limit, Observer, Place, Profile,
-    QueueId, Writer,
+    DispatchId, Event, Fault, FaultKind, Generation, GpuAddress, Limit, Observer, Place, Printed,
+    Profile, QueueId, Writer,
 };
 use wavefence_memory::hierarchy::Land;
 use wavefence_memory::{AccessError, AddressSpace};
@@ -29,7 +29,12 @@ pub(crate) struct Shared {
     pub(crate) gds: Gds,
     pub(crate) clock: Clock,
     instructions: AtomicU64,
+    /// Lines that shaders printed.
+    printed: AtomicU64,
 }
+
+/// Lines of shaders that a device keeps.
+pub(crate) const MAX_PRINTED: u64 = 10_000;
 
 impl Shared {
     /// Wave instructions that may still be run.
@@ -42,6 +47,16 @@ impl Shared {
         let left = |n: u64| Some(n.saturating_sub(used));
         // The closure always gives a value, so this cannot fail.
         let _ = self.instructions.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
+    }
+
+    /// Counts a line that a shader prints; false if it is one too many to keep.
+    pub(crate) fn may_print(&self) -> bool {
+        self.printed.fetch_add(1, Ordering::Relaxed) < MAX_PRINTED
+    }
+
+    /// Lines that were printed and not kept.
+    pub(crate) fn lines_lost(&self) -> u64 {
+        self.printed.load(Ordering::Relaxed).saturating_sub(MAX_PRINTED)
     }
 
     /// True if no instruction may be run any more.
@@ -73,6 +88,8 @@ pub(crate) struct Core {
     pub(crate) kernels: Kernels,
     pub(crate) history: History,
     pub(crate) faults: Faults,
+    /// Lines that shaders printed, as they came.
+    pub(crate) printed: Vec<Printed>,
     pub(crate) seed: u64,
     /// Packets the PFP may be ahead of the ME; 0 in a fast run.
     pub(crate) lead: usize,
@@ -107,6 +124,7 @@ impl Core {
             gds: Gds::new(desc.profile.gds_bytes.value),
             clock: Clock::default(),
             instructions: AtomicU64::new(desc.limits.max_instructions),
+            printed: AtomicU64::new(0),
         });
         Self {
             generation: desc.profile.generation.value,
@@ -116,6 +134,7 @@ impl Core {
             kernels: Kernels::new(desc.executor),
             history: History::default(),
             faults: Faults::default(),
+            printed: Vec::new(),
             seed: desc.seed,
             lead: if model { PFP_LEAD } else { 0 },
             model,
@@ -264,11 +283,19 @@ impl Core {
         });
     }
 
-    /// Turns what a wave did wrong into faults.
+    /// Turns what a wave did wrong into faults, and keeps what it printed.
     pub(crate) fn wave_faults(&mut self, faults: Vec<WaveFault>) {
-        for fault in faults {
+        for mut fault in faults {
             if let WaveTrouble::Refused(limit) = fault.what {
                 self.limit(limit);
+                continue;
+            }
+            if let WaveTrouble::Printed { lane, loc, text } = &mut fault.what {
+                let (lane, loc, text) = (*lane, *loc, std::mem::take(text));
+                let place = wave_place(&fault, loc, Some(lane));
+                let printed = Printed { place, text };
+                self.emit(|| Event::Printed(Box::new(printed.clone())));
+                self.printed.push(printed);
                 continue;
             }
             let fault = self.wave_fault(&fault);
@@ -284,20 +311,11 @@ impl Core {
                 (m.loc, m.lanes.lowest(), Some(m.address), u64::from(m.bytes), m.count)
             }
             WaveTrouble::Barrier { loc, .. } => (*loc, None, None, 0, 1),
-            WaveTrouble::Refused(_) => (0, None, None, 0, 1),
+            WaveTrouble::Break { lanes, loc } => (*loc, lanes.lowest(), None, 0, 1),
+            WaveTrouble::Refused(_) | WaveTrouble::Printed { .. } => (0, None, None, 0, 1),
         };
-        let line = kernel.line(Loc(loc));
-        let place = Place {
-            queue: Some(dispatch.queue),
-            packet: Some(dispatch.packet),
-            dispatch: Some(dispatch.id),
-            kernel: Some(dispatch.kernel),
-            line: line.clone(),
-            group: Some(fault.group),
-            wave: Some(fault.wave),
-            lane,
-        };
-        let at = line.map_or(String::new(), |l| format!(" at {l}"));
+        let place = wave_place(fault, loc, lane);
+        let at = place.line.as_ref().map_or(String::new(), |l| format!(" at {l}"));
         let detail = match &fault.what {
             WaveTrouble::Miss(m) => {
                 let error = m.error(&self.shared.space);
@@ -320,7 +338,20 @@ impl Core {
                  every thread of a group must reach a group barrier",
                 fault.group, kernel.entry
             ),
+            WaveTrouble::Break { lanes, .. } => format!(
+                "lane {} ({} of the wave) of wave {} of group {:?} of `{}` came by the \
+                 breakpoint{at}",
+                lanes.lowest().unwrap_or(0),
+                match lanes.count() {
+                    1 => "1 lane".to_owned(),
+                    n => format!("{n} lanes"),
+                },
+                fault.wave,
+                fault.group,
+                kernel.entry
+            ),
             WaveTrouble::Refused(limit) => limit.what.clone(),
+            WaveTrouble::Printed { text, .. } => text.clone(),
         };
         Fault { kind: fault.what.kind(), place, address, bytes, count, detail }
     }
@@ -382,6 +413,21 @@ impl Core {
         let id = DispatchId(self.next_dispatch);
         self.next_dispatch += 1;
         id
+    }
+}
+
+/// Where a lane of a wave is.
+fn wave_place(fault: &WaveFault, loc: u32, lane: Option<u32>) -> Place {
+    let dispatch = &fault.dispatch;
+    Place {
+        queue: Some(dispatch.queue),
+        packet: Some(dispatch.packet),
+        dispatch: Some(dispatch.id),
+        kernel: Some(dispatch.kernel),
+        line: dispatch.program.kernel().line(Loc(loc)),
+        group: Some(fault.group),
+        wave: Some(fault.wave),
+        lane,
     }
 }
 

@@ -13,7 +13,8 @@ use std::fmt;
 use std::sync::Arc;
 use wavefence_base::stall::PastWrite;
 use wavefence_base::{
-    Event, Fault, GpuAddress, GpuRange, Limit, Observer, Profile, QueueId, SubmitId, Writer,
+    Event, Fault, GpuAddress, GpuRange, Limit, Observer, Printed, Profile, QueueId, SubmitId,
+    Writer,
 };
 use wavefence_memory::{AccessError, AddressSpace, AllocationDesc, AllocationError};
 use wavefence_shader::ir::Kernel;
@@ -208,6 +209,18 @@ impl Device {
     /// Faults so far, one per place, in the order of their first occurrence.
     pub fn faults(&self) -> &[Fault] {
         self.core.faults.list()
+    }
+
+    /// Lines that shaders printed, by dispatch, group and wave, those of a wave in
+    /// the order it printed them; and how many more there were than are kept.
+    pub fn printed(&self) -> (Vec<&Printed>, u64) {
+        let mut lines: Vec<&Printed> = self.core.printed.iter().collect();
+        let key = |p: &Printed| {
+            let [x, y, z] = p.place.group.unwrap_or_default();
+            (p.place.dispatch.map(|d| d.0), z, y, x, p.place.wave)
+        };
+        lines.sort_by_key(|p| key(p));
+        (lines, self.core.shared.lines_lost())
     }
 
     /// Writes memory as the host.

@@ -51,6 +51,7 @@ fn rank(kind: FaultKind) -> u8 {
         FaultKind::BadCode => 5,
         FaultKind::BarrierDivergence => 6,
         FaultKind::Unbound => 7,
+        FaultKind::DebugBreak => 8,
         _ => u8::MAX,
     }
 }

@@ -7,7 +7,7 @@ use crate::mem::{WaveId, WaveMemory};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use wavefence_base::{FaultKind, Limit, WaveSize};
+use wavefence_base::{FaultKind, LaneMask, Limit, WaveSize};
 use wavefence_memory::{AccessErrorKind, MissOp, MissRecord};
 use wavefence_shader::ir::AtomicOp;
 use wavefence_wave::exec::{Env, Launch, Services, Stop, Wave};
@@ -38,6 +38,22 @@ pub(crate) enum WaveTrouble {
     },
     /// Something that the executor does not have; the wave ended there.
     Refused(Limit),
+    /// A breakpoint that lanes came by.
+    Break {
+        /// Which.
+        lanes: LaneMask,
+        /// Source line index.
+        loc: u32,
+    },
+    /// A line that a lane printed.
+    Printed {
+        /// Which.
+        lane: u32,
+        /// Source line index.
+        loc: u32,
+        /// The line.
+        text: String,
+    },
 }
 
 /// What one host thread needs to run groups; re-used from group to group.
@@ -237,6 +253,8 @@ impl Group {
             shared: &worker.shared,
             ordered: dispatch.ordered.as_deref(),
             operations: 0,
+            breaks: Vec::new(),
+            printed: Vec::new(),
         };
         let who = WaveId {
             dispatch: &dispatch,
@@ -253,6 +271,10 @@ impl Group {
             stop = wave.run(&mut Env { port, lds, services: &mut services, budget: &mut left });
         });
         let operations = services.operations;
+        for what in services.breaks.into_iter().chain(services.printed) {
+            let (dispatch, wave) = (dispatch.clone(), index as u32);
+            worker.faults.push(WaveFault { dispatch, group: self.id, wave, what });
+        }
         slot.operations += operations;
         let used = given.saturating_sub(left);
         worker.spent += used;
@@ -401,8 +423,9 @@ impl WaveTrouble {
                 MissOp::Store | MissOp::Atomic => FaultKind::WriteUnmapped,
             },
             Self::Barrier { .. } => FaultKind::BarrierDivergence,
-            // Told as a limit, which has no kind of fault.
-            Self::Refused(_) => FaultKind::BadCommand,
+            Self::Break { .. } => FaultKind::DebugBreak,
+            // Told as a limit and as lines, which have no kind of fault.
+            Self::Refused(_) | Self::Printed { .. } => FaultKind::BadCommand,
         }
     }
 }
@@ -412,6 +435,10 @@ struct WaveServices<'a> {
     shared: &'a Shared,
     ordered: Option<&'a Ordered>,
     operations: u32,
+    /// Breakpoints that it came by.
+    breaks: Vec<WaveTrouble>,
+    /// Lines that it printed.
+    printed: Vec<WaveTrouble>,
 }
 
 impl Services for WaveServices<'_> {
@@ -434,6 +461,20 @@ impl Services for WaveServices<'_> {
 
     fn clock(&mut self) -> u64 {
         self.shared.clock.gpu()
+    }
+
+    fn debug_break(&mut self, lanes: LaneMask, loc: u32) {
+        // Of a loop's turns the first says it all.
+        let what = WaveTrouble::Break { lanes, loc };
+        if !self.breaks.contains(&what) {
+            self.breaks.push(what);
+        }
+    }
+
+    fn debug_print(&mut self, lane: u32, loc: u32, text: String) {
+        if self.shared.may_print() {
+            self.printed.push(WaveTrouble::Printed { lane, loc, text });
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use wavefence_base::{FaultKind, Finding, Place};
 use wavefence_check::rules::of_fault;
-use wavefence_d3d::{CallError, CallFault};
+use wavefence_d3d::{CallError, CallFault, CallLine};
 
 /// What ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -192,6 +192,43 @@ impl From<&CallFault> for FaultItem {
     }
 }
 
+/// A line that a shader printed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PrintedItem {
+    /// The shader.
+    pub shader: Option<String>,
+    /// The call.
+    pub call: Option<String>,
+    /// `file:line` of the shader.
+    pub line: Option<String>,
+    /// The dispatch.
+    pub dispatch: Option<u32>,
+    /// The thread group.
+    pub group: Option<[u32; 3]>,
+    /// The wave in the group.
+    pub wave: Option<u32>,
+    /// The lane in the wave.
+    pub lane: Option<u32>,
+    /// The line.
+    pub text: String,
+}
+
+impl From<&CallLine> for PrintedItem {
+    fn from(line: &CallLine) -> Self {
+        let place = &line.printed.place;
+        Self {
+            shader: line.shader.clone(),
+            call: line.call.as_ref().map(ToString::to_string),
+            line: place.line.clone(),
+            dispatch: place.dispatch.map(|d| d.0),
+            group: place.group,
+            wave: place.wave,
+            lane: place.lane,
+            text: line.printed.text.clone(),
+        }
+    }
+}
+
 /// The kind of a fault in kebab case.
 pub fn fault_name(kind: &FaultKind) -> &'static str {
     match kind {
@@ -203,6 +240,7 @@ pub fn fault_name(kind: &FaultKind) -> &'static str {
         FaultKind::BadCode => "bad-code",
         FaultKind::BarrierDivergence => "barrier-divergence",
         FaultKind::Unbound => "unbound",
+        FaultKind::DebugBreak => "debug-break",
         // The list is open to other crates.
         _ => "fault",
     }

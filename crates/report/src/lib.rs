@@ -17,7 +17,9 @@ pub mod text;
 pub mod trace;
 
 pub use hang::{Hang, Tree, TreeState, Wait, verdict_name};
-pub use item::{CallErrorItem, Check, FaultItem, FindingItem, Output, Stats, WarningItem};
+pub use item::{
+    CallErrorItem, Check, FaultItem, FindingItem, Output, PrintedItem, Stats, WarningItem,
+};
 pub use outcome::Outcome;
 
 use serde::Serialize;
@@ -49,6 +51,10 @@ pub struct Report {
     pub faults: Vec<FaultItem>,
     /// Findings and faults that were taken out by suppressions.
     pub suppressed: u64,
+    /// Lines that shaders printed.
+    pub printed: Vec<PrintedItem>,
+    /// Printed lines beyond those that are kept.
+    pub lines_lost: u64,
     /// The hang, if the run ended in one.
     pub hang: Option<Hang>,
     /// What ended the run early, in words: a limit of this host or version.

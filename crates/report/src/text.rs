@@ -16,6 +16,7 @@ pub fn print(report: &Report, max_findings: usize) -> String {
     warnings(&mut out, report, max_findings);
     findings(&mut out, report, max_findings);
     faults(&mut out, report, max_findings);
+    printed(&mut out, report);
     if let Some(hang) = &report.hang {
         print_hang(&mut out, hang);
     }
@@ -265,6 +266,25 @@ fn faults(out: &mut String, r: &Report, max: usize) {
         pairs(out, known.into_iter().filter_map(|(k, v)| v.map(|v| (k, v))));
     }
     more(out, r.faults.len(), max, "faults");
+}
+
+/// Every line that is kept: a reader asked for them.
+fn printed(out: &mut String, r: &Report) {
+    if r.printed.is_empty() {
+        return;
+    }
+    heading(out, "Printed by shaders");
+    for p in &r.printed {
+        let [x, y, z] = p.group.unwrap_or_default();
+        let shader = p.shader.as_deref().unwrap_or("a shader");
+        let at = p.line.as_ref().map_or(String::new(), |l| format!(" {l}"));
+        let (wave, lane) = (p.wave.unwrap_or(0), p.lane.unwrap_or(0));
+        line(out, &format!("{shader}{at} group {x},{y},{z} wave {wave} lane {lane}: {}", p.text));
+    }
+    if r.lines_lost > 0 {
+        line(out, &format!("and {} more lines, which were not kept", r.lines_lost));
+    }
+    line(out, "");
 }
 
 fn print_hang(out: &mut String, hang: &Hang) {

@@ -166,6 +166,7 @@ fn rest(event: &Event) -> (&'static str, Fields) {
                 ("color", json!(format!("{color:#010x}"))),
             ],
         ),
+        Event::Printed(p) => ("printed", vec![("text", json!(p.text))]),
         Event::HostWrite { range: over } => ("host-write", vec![("range", range(*over))]),
         Event::Fault(fault) => (
             "fault",

@@ -1,7 +1,7 @@
 //! The face that the dispatcher sees: prepare a kernel, start waves, run them.
 
 use std::sync::Arc;
-use wavefence_base::{GpuAddress, Limit, WaveSize};
+use wavefence_base::{GpuAddress, LaneMask, Limit, WaveSize};
 use wavefence_memory::port::Port;
 use wavefence_shader::ir::{AtomicOp, Kernel};
 
@@ -66,6 +66,11 @@ pub trait Services {
     fn gds(&mut self, op: AtomicOp, offset: u32, value: u32, compare: u32) -> u32;
     /// GPU clock.
     fn clock(&mut self) -> u64;
+    /// The lanes came by a breakpoint of the source, at that source line index.
+    fn debug_break(&mut self, lanes: LaneMask, loc: u32);
+    /// A lane printed a line, at that source line index. Lanes of one instruction
+    /// print upwards.
+    fn debug_print(&mut self, lane: u32, loc: u32, text: String);
 }
 
 /// What a wave runs against.

@@ -366,7 +366,18 @@ impl State {
                 self.file.fill(flat.loc(dst[1]), (now >> 32) as u32);
             }
             // Refused when the program was prepared.
-            Inst::DebugBreak | Inst::DebugPrint { .. } => {}
+            Inst::DebugBreak => env.services.debug_break(self.mask(), loc),
+            Inst::DebugPrint { format, args } => {
+                // A checked kernel has the text and as many values as it takes.
+                let Some(format) = flat.kernel.formats.get(*format as usize) else {
+                    return Then::Next;
+                };
+                for lane in self.mask().iter() {
+                    let value = |r: &Reg| (flat.kernel.reg(*r).ty, self.value(flat, *r, lane));
+                    let values: Vec<_> = args.iter().map(value).collect();
+                    env.services.debug_print(lane, loc, format.render(&values));
+                }
+            }
             Inst::Image { .. } => {
                 if let Err(limit) = self.image(flat, inst, loc, env) {
                     self.refused = Some(limit);

@@ -5,7 +5,7 @@ mod support;
 
 use std::sync::Arc;
 use support::*;
-use wavefence_base::{GpuAddress, WaveSize};
+use wavefence_base::{GpuAddress, LaneMask, WaveSize};
 use wavefence_shader::ir::*;
 use wavefence_wave::descriptor::{Buffer, Descriptor};
 use wavefence_wave::exec::{Dispatch, Env, Executor, Launch, Stop};
@@ -621,6 +621,35 @@ fn the_data_share_and_the_clock() {
         run(&Interpreter::new(), &kernel, WaveSize::W64, [1, 1, 1], &[vec![0; 64], vec![0; 64]]);
     assert!((0..64).all(|i| got[0][i as usize] == i));
     assert!(got[1].iter().all(|t| *t == 1));
+}
+
+#[test]
+fn breakpoints_and_printed_lines_reach_the_device() {
+    let mut b = Builder::new([64, 1, 1]);
+    let mut body = Vec::new();
+    let i = b.builtin(&mut body, Builtin::ThreadIndex);
+    let two = b.constant(2);
+    let few = b.bin(&mut body, BinOp::ULt, i, two);
+    let wide = eval::temp(&mut b, Ty::B64);
+    let high = eval::constant(&mut b, Ty::B64, 1 << 40);
+    let mut then = vec![inst(Inst::Unary { op: UnOp::UConvert, dst: wide, a: i })];
+    let sum = eval::temp(&mut b, Ty::B64);
+    then.push(inst(Inst::Binary { op: BinOp::IAdd, dst: sum, a: wide, b: high }));
+    b.kernel.formats.push(PrintFormat::parse("thread %u, %x").unwrap());
+    b.kernel.locs.push(SourceLoc { file: 0, line: 3, column: 1 });
+    b.kernel.files.push("a.hlsl".into());
+    then.push(Stmt::Inst(Inst::DebugBreak, Loc(1)));
+    then.push(Stmt::Inst(Inst::DebugPrint { format: 0, args: vec![i, sum] }, Loc(1)));
+    body.push(Stmt::If { cond: few, then, els: vec![], loc: Loc::NONE });
+    let kernel = b.done(body);
+    for size in [WaveSize::W32, WaveSize::W64] {
+        let mut device = Device::default();
+        run_on(&Interpreter::new(), &kernel, size, [1, 1, 1], &[], &mut device);
+        assert_eq!(device.breaks, [(LaneMask(0b11), 1)]);
+        let line = |lane, text: &str| (lane, 1, text.to_owned());
+        let want = [line(0, "thread 0, 10000000000"), line(1, "thread 1, 10000000001")];
+        assert_eq!(device.printed, want);
+    }
 }
 
 #[test]

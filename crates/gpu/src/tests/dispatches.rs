@@ -292,6 +292,47 @@ fn barriers_that_not_all_reach_are_faults_and_the_run_goes_on() {
 }
 
 #[test]
+fn breakpoints_are_faults_and_printed_lines_come_in_order() {
+    for mode in MODES {
+        let mut rig = series(mode);
+        let data = rig.buffer("data", 64);
+        let kernel = rig.load(fake::named("debug", [64, 1, 1]));
+        let list = rig.list(COMPUTE).bind(kernel, [64, 1, 1], data).dispatch([3, 1, 1], FORCE);
+        rig.submit(list);
+        assert_eq!(rig.run(), Outcome::Idle);
+        let faults = rig.device.faults();
+        let kinds: Vec<_> = faults.iter().map(|f| (f.kind, f.count)).collect();
+        assert_eq!(kinds, [(FaultKind::DebugBreak, 3)]);
+        let place = &faults[0].place;
+        assert_eq!((place.lane, place.line.as_deref()), (Some(2), Some("fake.hlsl:7")));
+        assert!(faults[0].detail.contains("lane 2 (2 lanes of the wave)"), "{}", faults[0].detail);
+        let (lines, lost) = rig.device.printed();
+        let text: Vec<_> = lines.iter().map(|l| l.text.as_str()).collect();
+        assert_eq!(text, ["group 0", "again", "group 1", "again", "group 2", "again"]);
+        let place = &lines[2].place;
+        assert_eq!((place.group, place.lane), (Some([1, 0, 0]), Some(3)));
+        assert_eq!(place.line.as_deref(), Some("fake.hlsl:7"));
+        assert_eq!(lost, 0);
+        let told = rig.log.events().iter().filter(|e| matches!(e, Event::Printed(_))).count();
+        assert_eq!(told, 6);
+    }
+}
+
+#[test]
+fn lines_beyond_what_is_kept_are_counted() {
+    for mode in MODES {
+        let mut rig = series(mode);
+        let data = rig.buffer("data", 64);
+        let kernel = rig.load(fake::named("chatty", [64, 1, 1]));
+        let list = rig.list(COMPUTE).bind(kernel, [64, 1, 1], data).dispatch([5, 1, 1], FORCE);
+        rig.submit(list);
+        assert_eq!(rig.run(), Outcome::Idle);
+        let (lines, lost) = rig.device.printed();
+        assert_eq!((lines.len(), lost), (10_000, 5_000));
+    }
+}
+
+#[test]
 fn wild_accesses_are_one_fault_per_place_with_a_count() {
     for mode in MODES {
         let mut rig = series(mode);

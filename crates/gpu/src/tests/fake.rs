@@ -175,6 +175,19 @@ fn run(wave: &mut FakeWave, env: &mut Env<'_>) -> Stop {
             store(env, at(place + 3), wave.dispatch.user_data[0]);
             store(env, at(place + 4), wave.dispatch.groups[0]);
         }
+        // Comes by a breakpoint, then prints a line.
+        "debug" => {
+            env.services.debug_break(LaneMask(0b1100), 1);
+            env.services.debug_break(LaneMask(0b1100), 1);
+            env.services.debug_print(3, 1, format!("group {x}"));
+            env.services.debug_print(5, 1, "again".into());
+        }
+        // Prints without end.
+        "chatty" => {
+            for i in 0..3000 {
+                env.services.debug_print(0, 0, i.to_string());
+            }
+        }
         // Takes root constant 0 steps, then writes 1.
         "slow" => {
             if wave.step < wave.dispatch.user_data[0] {

@@ -11,7 +11,7 @@ use crate::reader::At;
 use wavefence_base::{GpuAddress, Limit};
 use wavefence_d3d::enums::D3D12XBOX_FLUSH;
 use wavefence_d3d::{Device, Ending, Fence, Queue, QueueKind};
-use wavefence_report::{FaultItem, FindingItem, Hang, Report, Wait};
+use wavefence_report::{FaultItem, FindingItem, Hang, PrintedItem, Report, Wait};
 
 /// What a run of the device came to.
 enum Went {
@@ -214,6 +214,8 @@ impl<'a> Stepper<'a> {
     fn tell(&mut self) {
         let Some(last) = self.last.take() else { return };
         self.report.faults.extend(last.faults.iter().map(FaultItem::from));
+        self.report.printed.extend(last.printed.iter().map(PrintedItem::from));
+        self.report.lines_lost += last.lines_lost;
         // Advice about calls was told when they were recorded.
         let new = last.findings.iter().map(FindingItem::from);
         let old = self.report.findings.clone();

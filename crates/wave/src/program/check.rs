@@ -9,11 +9,6 @@ use wavefence_shader::ir::{Inst, Kernel, Loc, Reg, Stmt, Ty};
 pub fn supported(kernel: &Kernel) -> Result<(), Limit> {
     let mut result = Ok(());
     kernel.walk(&mut |stmt| {
-        if let (Ok(()), Stmt::Inst(inst @ (Inst::DebugBreak | Inst::DebugPrint { .. }), loc)) =
-            (&result, stmt)
-        {
-            result = Err(refuse(kernel, name(inst), *loc));
-        }
         if let (Ok(()), Stmt::Inst(inst, loc)) = (&result, stmt)
             && let Some(ty) = odd_atomic(kernel, inst)
         {

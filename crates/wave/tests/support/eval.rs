@@ -101,18 +101,33 @@ pub fn run(
     groups: u32,
     buffers: &[Vec<u8>],
 ) -> Vec<Vec<u8>> {
+    run_with(engine, kernel, size, groups, |_| buffers.to_vec())
+}
+
+/// As [`run`], with contents made from where the buffers lie, 4 KiB apart or more.
+pub fn run_with(
+    engine: &Interpreter,
+    kernel: &Arc<Kernel>,
+    size: WaveSize,
+    groups: u32,
+    contents: impl Fn(&[GpuAddress]) -> Vec<Vec<u8>>,
+) -> Vec<Vec<u8>> {
     let space = Arc::new(AddressSpace::new(&Profile::get(ProfileName::SeriesX)));
     let mut table = Vec::new();
     let mut places = Vec::new();
-    for (i, buffer) in buffers.iter().enumerate() {
+    let nowhere = vec![GpuAddress(0); kernel.resources.len()];
+    for (i, buffer) in contents(&nowhere).iter().enumerate() {
         let len = buffer.len().max(4) as u64;
         let a = space.allocate(AllocationDesc::new(format!("b{i}"), len)).unwrap();
         let start = a.range.start;
-        space.host().write(start, buffer).unwrap();
         let descriptor =
             Descriptor::Buffer(Buffer { address: start, bytes: buffer.len() as u64, stride: 0 });
         table.extend(descriptor.to_bytes());
         places.push(start);
+    }
+    let buffers = contents(&places);
+    for (start, buffer) in places.iter().zip(&buffers) {
+        space.host().write(*start, buffer).unwrap();
     }
     let at = space.allocate(AllocationDesc::new("table", table.len().max(4) as u64)).unwrap();
     space.host().write(at.range.start, &table).unwrap();

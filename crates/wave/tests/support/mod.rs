@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod eval;
+pub mod exact;
 
 use std::sync::Arc;
 use wavefence_base::{GpuAddress, LaneMask, WaveSize};
@@ -287,6 +288,8 @@ pub struct Device {
     pub counters: [u32; 4],
     pub gds: Vec<u32>,
     pub now: u64,
+    pub breaks: Vec<(LaneMask, u32)>,
+    pub printed: Vec<(u32, u32, String)>,
 }
 
 impl Services for Device {
@@ -314,6 +317,14 @@ impl Services for Device {
     fn clock(&mut self) -> u64 {
         self.now += 1;
         self.now
+    }
+
+    fn debug_break(&mut self, lanes: LaneMask, loc: u32) {
+        self.breaks.push((lanes, loc));
+    }
+
+    fn debug_print(&mut self, lane: u32, loc: u32, text: String) {
+        self.printed.push((lane, loc, text));
     }
 }
 
