@@ -1,6 +1,6 @@
 //! The checker: an observer that judges.
 
-use crate::clock::{Epoch, Snapshot};
+use crate::clock::{Epoch, Snapshot, Stream};
 use crate::flushes::{Effect, Ran, effects, round_out};
 use crate::hazard::{Element, Hazard};
 use crate::judge::{Access, Judge, synchronises};
@@ -176,16 +176,25 @@ impl State {
     }
 
     fn wait_done(&mut self, queue: QueueId, packet: GpuAddress, address: GpuAddress) {
-        // A value told as one, or whatever wrote the polled bytes.
-        let known = self.judge.timeline.value(address).or_else(|| {
-            let writer = self.shadow.writer(address)?;
-            let mut know = match self.judge.timeline.dispatch_of(writer.epoch) {
-                Some((_, dispatch)) => (*dispatch.know).clone(),
-                None => Default::default(),
-            };
-            know.learn(writer.epoch);
-            Some(Arc::new(know))
-        });
+        // A value told as one, or whatever wrote the polled bytes after it.
+        let told = self.judge.timeline.value(address);
+        let writer = self
+            .shadow
+            .writer(address)
+            .filter(|w| told.as_ref().is_none_or(|(_, seq)| w.seq > *seq));
+        let known = match writer {
+            Some(writer) => {
+                let timeline = &self.judge.timeline;
+                let mut know = match (timeline.dispatch_of(writer.epoch), writer.epoch.stream) {
+                    (Some((_, dispatch)), _) => (*dispatch.know).clone(),
+                    (None, Stream::Host) => timeline.host_knew(writer.epoch.number),
+                    (None, _) => Default::default(),
+                };
+                know.learn(writer.epoch);
+                Some(Arc::new(know))
+            }
+            None => told.map(|(know, _)| know),
+        };
         if let Some(know) = known {
             self.judge.timeline.wait_done(queue, packet, &know);
         }
@@ -260,6 +269,12 @@ impl State {
         self.seq = self.seq.max(access.seq);
         // Polling is what waits are for; a wait's order comes when it is done.
         if access.client == Client::Poll {
+            return;
+        }
+        if let (Client::CommandFetch, Agent::Engine { queue, engine, packet }) =
+            (access.client, access.agent)
+            && !self.judge.timeline.fetches(queue, engine, packet)
+        {
             return;
         }
         let Some(first) = access.pieces.first() else {
@@ -380,7 +395,7 @@ impl Observer for Checker {
                 state.judge.forget(*dispatch);
             }
             Event::ValueWritten { by, packet, address, .. } => {
-                state.judge.timeline.value_written(*by, *packet, *address);
+                state.judge.timeline.value_written(*by, *packet, *address, seq);
             }
             Event::WaitDone { queue, packet, address, .. } => {
                 state.wait_done(*queue, *packet, *address);
@@ -403,7 +418,7 @@ impl Observer for Checker {
                 state.reached(*queue, *packet, *engine, *level);
             }
             Event::EndOfPipe { queue, packet, level } => {
-                state.judge.timeline.end_of_pipe(*queue, *packet, *level);
+                state.judge.timeline.end_of_pipe(*queue, *packet, *level, seq);
             }
             // Accesses say what these moved; the rest is not about memory.
             Event::Transfer { .. }

@@ -4,6 +4,7 @@ use crate::clock::{Epoch, Snapshot, Stream};
 use crate::elements::Elements;
 use crate::flushes::{Effect, Flushes, Ran};
 use crate::found::Found;
+use crate::hash::Quick;
 use crate::shadow::{LAUNCH, Record};
 use crate::timeline::{Group, Timeline};
 use std::collections::HashMap;
@@ -76,48 +77,6 @@ pub(crate) type Fills = [u32; DEPTH];
 
 /// A cache that may have held old bytes, and the record that filled it.
 pub(crate) type Stale = (CacheClass, u32);
-
-/// Hashes small keys quickly; the keys are ours, so nobody can make them collide.
-#[derive(Default)]
-pub(crate) struct QuickHash(u64);
-
-impl std::hash::Hasher for QuickHash {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u8(&mut self, n: u8) {
-        self.write_u64(u64::from(n));
-    }
-
-    fn write_u16(&mut self, n: u16) {
-        self.write_u64(u64::from(n));
-    }
-
-    fn write_u32(&mut self, n: u32) {
-        self.write_u64(u64::from(n));
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x517C_C1B7_2722_0A95);
-    }
-
-    fn write_usize(&mut self, n: usize) {
-        self.write_u64(n as u64);
-    }
-
-    fn write_isize(&mut self, n: isize) {
-        self.write_u64(n as u64);
-    }
-}
-
-type Quick = std::hash::BuildHasherDefault<QuickHash>;
 
 /// Who asks: a dispatch by one way, whose answers stay true while it runs.
 type Asker = (DispatchId, Client, bool);

@@ -69,6 +69,7 @@ mod clock;
 mod elements;
 mod flushes;
 mod found;
+mod hash;
 pub mod hazard;
 mod judge;
 pub mod rules;

@@ -7,6 +7,7 @@
 //! readers that no one entry can stand for, are kept aside; both are rare.
 
 use crate::clock::Epoch;
+use crate::hash::Quick;
 use std::collections::{BTreeMap, HashMap};
 use wavefence_base::{AccessKind, CacheClass, Client, GpuAddress, GpuRange};
 
@@ -166,7 +167,7 @@ const FIRST_SWEEP: usize = 1 << 20;
 /// The shadow of all touched memory, and the records it points at.
 #[derive(Debug)]
 pub(crate) struct Shadow {
-    pages: HashMap<u64, Box<Page>>,
+    pages: HashMap<u64, Box<Page>, Quick>,
     pub(crate) records: Vec<Record>,
     sweep_at: usize,
 }
@@ -187,17 +188,17 @@ impl Default for Shadow {
             coherent: false,
             lane: 0,
         };
-        Self { pages: HashMap::new(), records: vec![none], sweep_at: FIRST_SWEEP }
+        Self { pages: HashMap::default(), records: vec![none], sweep_at: FIRST_SWEEP }
     }
 }
 
 impl Shadow {
     /// The page at that number, made if it is new.
-    pub(crate) fn page(pages: &mut HashMap<u64, Box<Page>>, number: u64) -> &mut Page {
+    pub(crate) fn page(pages: &mut HashMap<u64, Box<Page>, Quick>, number: u64) -> &mut Page {
         pages.entry(number).or_default()
     }
 
-    pub(crate) fn parts(&mut self) -> (&mut HashMap<u64, Box<Page>>, &[Record]) {
+    pub(crate) fn parts(&mut self) -> (&mut HashMap<u64, Box<Page>, Quick>, &[Record]) {
         (&mut self.pages, &self.records)
     }
 

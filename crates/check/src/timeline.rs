@@ -1,6 +1,7 @@
 //! Queues and the host: what each agent did and knows, built from events.
 
 use crate::clock::{Epoch, Knowledge, Snapshot, Stream};
+use crate::hash::Quick;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use wavefence_base::{
@@ -20,7 +21,7 @@ pub(crate) struct Dispatch {
     /// Accesses up to here came before it began.
     pub(crate) seq: u64,
     /// What its groups did to be in order with each other, by launch number.
-    pub(crate) groups: HashMap<u32, Group>,
+    pub(crate) groups: HashMap<u32, Group, Quick>,
 }
 
 /// How far a group of a running dispatch is in order with others.
@@ -64,17 +65,14 @@ struct Agent {
 }
 
 impl Agent {
-    /// Takes up a packet; gives the former submission if it enters another.
+    /// Comes to a packet; gives the former submission if it enters another.
     fn take(&mut self, packet: GpuAddress) -> Option<Option<SubmitId>> {
-        let entry = self.entries.front()?;
-        if !entry.buffer.contains(packet, 1) {
+        let holds = |b: GpuRange| b.contains(packet, 1);
+        // A buffer that was submitted twice is entered again at its beginning.
+        if self.inside.is_some_and(|(_, b)| holds(b)) && packet > self.packet {
             return None;
         }
-        let again = self.inside.is_some_and(|(_, b)| b == entry.buffer) && packet > self.packet;
-        if again {
-            return None;
-        }
-        let submit = entry.submit;
+        let submit = self.entries.iter().find(|e| holds(e.buffer))?.submit;
         self.enter(submit)
     }
 
@@ -191,6 +189,14 @@ impl Queue {
         }
     }
 
+    /// The ME comes to a packet: it may be in another submission now.
+    fn me_enters(&mut self, packet: GpuAddress) {
+        if let Some(Some(former)) = self.me.take(packet) {
+            let know = self.all_done();
+            self.left.push_back((former, know));
+        }
+    }
+
     fn agent(&mut self, pfp: bool) -> &mut Agent {
         if pfp { &mut self.pfp } else { &mut self.me }
     }
@@ -242,8 +248,9 @@ pub(crate) struct Timeline {
     queues: Vec<Queue>,
     pub(crate) dispatches: Vec<Dispatch>,
     host: Knowledge,
-    /// Knowledge that the value last written to an address carries.
-    values: HashMap<u64, Snapshot>,
+    /// Knowledge that the value last written to an address carries, and its place
+    /// among the accesses.
+    values: HashMap<u64, (Snapshot, u64), Quick>,
 }
 
 impl Timeline {
@@ -292,10 +299,17 @@ impl Timeline {
         Arc::new(self.host.clone())
     }
 
+    /// What the host knew at a step: at most what it knows now.
+    pub(crate) fn host_knew(&self, step: u32) -> Knowledge {
+        let mut know = self.host.clone();
+        know.host = step;
+        know
+    }
+
     /// The host read a value: true if a queue wrote it, so that it is a signal.
     pub(crate) fn host_reads_value(&mut self, at: GpuAddress) -> bool {
         match self.values.get(&at.0) {
-            Some(know) => {
+            Some((know, _)) => {
                 self.host.join(know);
                 true
             }
@@ -342,10 +356,7 @@ impl Timeline {
     /// The ME, MEC or SDMA engine takes a packet up.
     pub(crate) fn packet(&mut self, id: QueueId, packet: GpuAddress, name: &str) {
         let queue = self.queue(id);
-        if let Some(Some(former)) = queue.me.take(packet) {
-            let know = queue.all_done();
-            queue.left.push_back((former, know));
-        }
+        queue.me_enters(packet);
         queue.me_comes_to(packet);
         queue.me.packet = packet;
         let program = queue.me_at;
@@ -381,14 +392,14 @@ impl Timeline {
             know: q.me_know(),
             program: q.me_at,
             seq,
-            groups: HashMap::new(),
+            groups: HashMap::default(),
         };
         self.dispatches.push(dispatch);
     }
 
     pub(crate) fn dispatch_end(&mut self, id: DispatchId) {
         if let Some(dispatch) = self.dispatches.get_mut(id.index()) {
-            dispatch.groups = HashMap::new();
+            dispatch.groups = HashMap::default();
         }
     }
 
@@ -499,7 +510,7 @@ impl Timeline {
     }
 
     /// An end-of-pipe event takes effect.
-    pub(crate) fn end_of_pipe(&mut self, id: QueueId, packet: GpuAddress, level: Level) {
+    pub(crate) fn end_of_pipe(&mut self, id: QueueId, packet: GpuAddress, level: Level, seq: u64) {
         let queue = self.queue(id);
         let Some(at) = queue.pending_eop.iter().position(|p| p.packet == packet) else { return };
         let Some(pending) = queue.pending_eop.drain(..=at).next_back() else { return };
@@ -527,11 +538,17 @@ impl Timeline {
         queue.late = Some(pending);
         let (landed, due) = (queue.landed.clone(), std::mem::take(&mut queue.due));
         for (_, at) in due.iter().filter(|(p, _)| *p == packet) {
-            self.values.insert(at.0, landed.clone());
+            self.values.insert(at.0, (landed.clone(), seq));
         }
     }
 
-    pub(crate) fn value_written(&mut self, by: Writer, packet: Option<GpuAddress>, at: GpuAddress) {
+    pub(crate) fn value_written(
+        &mut self,
+        by: Writer,
+        packet: Option<GpuAddress>,
+        at: GpuAddress,
+        seq: u64,
+    ) {
         let know = match by {
             Writer::Host => self.host_step().1,
             Writer::Queue(id) => {
@@ -565,11 +582,11 @@ impl Timeline {
             }
             _ => return,
         };
-        self.values.insert(at.0, know);
+        self.values.insert(at.0, (know, seq));
     }
 
-    /// What a value at that address carries, if it was told as a value.
-    pub(crate) fn value(&self, at: GpuAddress) -> Option<Snapshot> {
+    /// What a value at that address carries, if it was told as a value, and its place.
+    pub(crate) fn value(&self, at: GpuAddress) -> Option<(Snapshot, u64)> {
         self.values.get(&at.0).cloned()
     }
 
@@ -578,6 +595,20 @@ impl Timeline {
         let queue = self.queue(id);
         let pfp = queue.has_pfp && queue.me.packet != packet && queue.pfp.packet == packet;
         Arc::make_mut(&mut queue.agent(pfp).know).join(know);
+    }
+
+    /// An engine fetches a packet: false if the packet is not in the buffer of the
+    /// submission that it is in, where nobody but the device itself writes.
+    pub(crate) fn fetches(&mut self, id: QueueId, engine: Engine, packet: GpuAddress) -> bool {
+        let queue = self.queue(id);
+        let pfp = engine == Engine::Pfp;
+        if pfp {
+            queue.has_pfp = true;
+            queue.pfp.take(packet);
+        } else {
+            queue.me_enters(packet);
+        }
+        queue.agent(pfp).inside.is_some_and(|(_, b)| b.contains(packet, 1))
     }
 
     /// An engine accesses memory: its epoch, what it knows, and its place in the

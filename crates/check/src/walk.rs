@@ -54,8 +54,18 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The part of a piece that lies in one line of a page.
-    pub(crate) fn line(&mut self, page: &mut Page, start: u64, end: u64, piece: &Piece) {
+    /// The part of a piece that lies in one page.
+    fn lines(&mut self, page: &mut Page, start: u64, end: u64, piece: &Piece) {
+        let mut at = start;
+        while at < end {
+            let stop = (at / LINE + 1).saturating_mul(LINE).min(end);
+            self.line(page, at, stop, piece);
+            at = stop;
+        }
+    }
+
+    /// The part that lies in one line.
+    fn line(&mut self, page: &mut Page, start: u64, end: u64, piece: &Piece) {
         let line = (start % PAGE / LINE) as usize;
         let kind = self.access.record.kind;
         if kind != AccessKind::Write && !self.access.signal {
@@ -417,15 +427,26 @@ pub(crate) fn walk(
 ) {
     let (pages, records) = shadow.parts();
     let mut walk = Walk::new(judge, records, access, fresh);
-    for piece in pieces {
-        let mut at = piece.at.0;
-        let end = at.saturating_add(u64::from(piece.len));
-        while at < end {
-            let page_end = (at / PAGE + 1).saturating_mul(PAGE).min(end);
-            let page = Shadow::page(pages, at / PAGE);
-            while at < page_end {
-                let stop = (at / LINE + 1).saturating_mul(LINE).min(page_end);
-                walk.line(page, at, stop, piece);
+    let mut rest = pieces.iter().copied().peekable();
+    while let Some(first) = rest.peek() {
+        // Pieces stand by address: most are in the page of the one before.
+        let number = first.at.0 / PAGE;
+        let page_end = (number + 1).saturating_mul(PAGE);
+        let page = Shadow::page(pages, number);
+        let mut over = None;
+        while let Some(piece) = rest.next_if(|p| p.at.0 / PAGE == number) {
+            let end = piece.at.0.saturating_add(u64::from(piece.len));
+            walk.lines(page, piece.at.0, end.min(page_end), &piece);
+            if end > page_end {
+                over = Some((piece, end));
+                break;
+            }
+        }
+        if let Some((piece, end)) = over {
+            let mut at = page_end;
+            while at < end {
+                let stop = at.saturating_add(PAGE).min(end);
+                walk.lines(Shadow::page(pages, at / PAGE), at, stop, &piece);
                 at = stop;
             }
         }

@@ -472,3 +472,57 @@ fn a_list_run_twice_is_one_finding_with_a_count() {
     assert_eq!(s.errors().len(), 1, "{:?}", s.errors());
     assert_eq!(s.hazards()[0].count, 3);
 }
+
+#[test]
+fn command_buffers_are_in_order_behind_their_submit() {
+    use wavefence_base::{AccessKind, Agent, Engine, Event, GpuAddress, GpuRange, SubmitId};
+    for late in [false, true] {
+        let mut s = Script::new(ProfileName::SeriesX);
+        let buffer = GpuRange::new(GpuAddress(X), 64);
+        let mut write = |s: &mut Script, at: u64| s.host_write(at, 64);
+        if !late {
+            write(&mut s, X);
+        }
+        // The same buffer twice, then the host writes it again.
+        for submit in 0..2 {
+            s.event(Event::Submit { submit: SubmitId(submit), queue: CS1, buffer });
+        }
+        if late {
+            write(&mut s, X);
+        }
+        for submit in 0..2 {
+            for packet in [X, X + 16] {
+                let packet = GpuAddress(packet);
+                let agent = Agent::Engine { queue: CS1, engine: Engine::Mec, packet };
+                s.access(agent, Client::CommandFetch, AccessKind::Read, false, packet.0, 16);
+                s.take(CS1, Engine::Mec, packet, "NOP");
+            }
+            s.event(Event::SubmitDone { submit: SubmitId(submit), queue: CS1 });
+        }
+        write(&mut s, X);
+        assert_eq!(s.errors().is_empty(), !late, "{:?}", s.errors());
+    }
+}
+
+#[test]
+fn a_fence_that_the_host_signals_behind_a_queue() {
+    // The queue signals 1, the host 2: the wait for 2 knows what the host did.
+    for wrote in [true, false] {
+        let mut s = Script::new(ProfileName::SeriesX);
+        s.host_write(V, 8);
+        s.submit(CS1);
+        s.submit(CS2);
+        s.signal(CS1, V, Level::Confirmed, &[]);
+        if wrote {
+            s.host_write(X, 4);
+        }
+        s.host_write(V, 8);
+        if !wrote {
+            s.host_write(X, 4);
+        }
+        s.wait(CS2, V);
+        let a = s.dispatch(CS2);
+        s.read(a, X, 4);
+        assert_eq!(s.errors().is_empty(), wrote, "{:?}", s.errors());
+    }
+}
