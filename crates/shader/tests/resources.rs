@@ -264,6 +264,18 @@ fn vulkan_bindings_stay_known_by_name() {
 }
 
 #[test]
+fn vulkan_bindings_made_by_macros_do_not_win_either() {
+    let text = "#define AT(b, s) [[vk::binding(b, s)]]
+AT(7, 2) RWStructuredBuffer<uint> O : register(u1);
+AT(9, 0) cbuffer C : register(b3, space1) { uint c; };
+[numthreads(1, 1, 1)] void main() { O[0] = c; }
+";
+    let k = kernel(text);
+    let all: Vec<_> = k.resources.iter().map(|r| (&*r.name, r.register, r.space)).collect();
+    assert_eq!(all, [("C", 3, 1), ("O", 1, 0)]);
+}
+
+#[test]
 fn specialization_constants_take_values_by_their_number() {
     let text = "[[vk::constant_id(3)]] const uint n = 5;
          [[vk::constant_id(4)]] const float f = 0.5;
