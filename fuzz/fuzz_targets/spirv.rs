@@ -10,7 +10,7 @@ fuzz_target!(|data: &[u8]| {
         .chunks_exact(4)
         .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
         .collect();
-    for bindings in [BindingRule::DxcShifts, BindingRule::Plain] {
+    for bindings in [BindingRule::DxcShifts, BindingRule::Direct3D, BindingRule::Plain] {
         let options = LowerOptions { bindings, ..LowerOptions::default() };
         let _ = lower::kernel(&words, &options);
     }

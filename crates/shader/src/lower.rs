@@ -24,6 +24,7 @@ mod module;
 mod ops;
 mod opt;
 mod pool;
+mod registers;
 mod resources;
 mod scan;
 mod types;
@@ -45,6 +46,10 @@ pub enum BindingRule {
     /// is read as [`Self::Plain`].
     #[default]
     DxcShifts,
+    /// As [`Self::DxcShifts`], for HLSL that went through our DXC command line: what
+    /// stands below the shifts has no register in the source, and gets the one that
+    /// Direct3D would give it.
+    Direct3D,
     /// Register is binding, space is set; the class follows from the type.
     Plain,
 }
@@ -105,6 +110,7 @@ pub fn kernel(words: &[u32], options: &LowerOptions) -> Result<Kernel, ShaderErr
         frames: Vec::new(),
         globals: HashMap::new(),
         resources: Vec::new(),
+        implicit: Vec::new(),
         lds_bytes: 0,
         scratch_bytes: 0,
         group_size,
@@ -116,6 +122,7 @@ pub fn kernel(words: &[u32], options: &LowerOptions) -> Result<Kernel, ShaderErr
     };
     lower.b.begin()?;
     lower.inline(entry.function, Vec::new())?;
+    registers::assign(&mut lower.resources, &lower.implicit)?;
     let mut body = std::mem::take(&mut lower.b.prologue);
     body.extend(lower.b.end());
     let raw = opt::Raw { pool: lower.b.pool, body, resources: lower.resources };
@@ -156,6 +163,8 @@ struct Lower<'m, 'w> {
     /// Constants and module-scope variables met so far.
     globals: HashMap<u32, value::Value>,
     resources: Vec<Resource>,
+    /// For each resource: it is without a register yet.
+    implicit: Vec<bool>,
     lds_bytes: u32,
     scratch_bytes: u32,
     group_size: [u32; 3],

@@ -5,7 +5,7 @@
 mod common;
 
 use common::options;
-use wavefence_shader::ir::Kernel;
+use wavefence_shader::ir::{Kernel, Resource};
 use wavefence_shader::lower::LowerOptions;
 use wavefence_shader::{Language, Loaded, ShaderError, ShaderErrorKind, Source, load_kernel};
 
@@ -65,6 +65,29 @@ fn a_counter_has_its_register_where_nothing_else_of_the_buffer_is_used() {
     );
     let all: Vec<_> = k.resources.iter().map(|r| (&*r.name, r.register, r.space)).collect();
     assert_eq!(all, [("O", 0, 0), ("A.counter", 3, 1)]);
+}
+
+#[test]
+fn resources_without_registers_are_numbered_as_direct3d_does() {
+    let k = kernel(
+        "RWBuffer<int> A : register(u1);
+         RWBuffer<int> B[2];
+         RWBuffer<int> Unused : register(u4);
+         AppendStructuredBuffer<int> D;
+         RWBuffer<int> AlsoUnused;
+         Texture2D<float> T; SamplerState S; ByteAddressBuffer R; Buffer<int> I;
+         StructuredBuffer<int> V : register(t1);
+         cbuffer C { int c; }
+         int global;
+         RWByteAddressBuffer E;
+         [numthreads(4, 2, 1)] void main(uint i : SV_GroupIndex) {
+           D.Append(2 * A[i] + B[i & 1][i] + c + global + V[i] + R.Load(0) + I[0]);
+           E.Store(0, T.SampleLevel(S, float2(0, 0), 0));
+         }",
+    );
+    let shown = |r: &Resource| format!("{}{} {}", r.class.letter(), r.register, r.name);
+    let all: Vec<String> = k.resources.iter().map(shown).collect();
+    insta::assert_snapshot!(all.join(", "), @"b0 $Globals, b1 C, t0 T, t1 V, t2 R, t3 I, u0 D.counter, u0 D, u1 A, u2 B, u4 E, s0 S");
 }
 
 #[test]

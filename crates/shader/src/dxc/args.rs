@@ -158,9 +158,8 @@ pub(crate) fn common(
 ///
 /// What they mean, as tried with DXC 1.8:
 /// - The shifts carry the register class through SPIR-V's one binding number;
-///   `all` makes them hold in every space, and `auto` for resources without a
-///   register too. Hidden counters are of no class: they stay below all of them,
-///   and take no number away from a resource.
+///   `all` makes them hold in every space. Resources without a register stay below
+///   the shifts, in the order of the source, and hidden counters with them.
 /// - The layout is Direct3D's: constant buffers in rows of 16 bytes where a
 ///   scalar may follow in the last row of an array or matrix, structured
 ///   buffers packed by each scalar's own size. `-fvk-use-scalar-layout` gives
@@ -174,7 +173,6 @@ pub(crate) fn compile_only(user: &UserArgs) -> Vec<String> {
         let shift = (shift * BINDING_SHIFT).to_string();
         out.extend([format!("-fvk-{class}-shift"), shift, "all".into()]);
     }
-    out.push("-fvk-auto-shift-bindings".into());
     if !has(&user.rest, &["fvk-use-"]) {
         out.push("-fvk-use-dx-layout".into());
     }

@@ -21,6 +21,15 @@ const COUNTER_PREFIX: &str = "counter.var.";
 /// The most elements of an array of resources.
 const MAX_ELEMENTS: u32 = 1 << 16;
 
+/// Where a resource variable is bound.
+struct Place {
+    class: ResourceClass,
+    register: u32,
+    space: u32,
+    /// `register` is only its place in the source.
+    implicit: bool,
+}
+
 /// What a resource variable holds.
 pub(super) struct Shape {
     pub elem: u32,
@@ -41,7 +50,8 @@ impl Lower<'_, '_> {
             e.what = format!("{}, the type of {name}", e.what);
             e
         })?;
-        let (register_class, register, space) = self.register(id, class, kind)?;
+        let Place { class: register_class, register, space, implicit } =
+            self.register(id, class, kind)?;
         let decor = self.m.decor_of(id);
         let members_locked = match self.m.ty(elem)? {
             Type::Struct { members } => {
@@ -50,7 +60,7 @@ impl Lower<'_, '_> {
             }
             _ => false,
         };
-        let ours = self.o.bindings == BindingRule::DxcShifts
+        let ours = self.o.bindings != BindingRule::Plain
             && space == PRELUDE_SPACE
             && register_class == ResourceClass::Uav
             && kind == ResourceKind::ByteAddressBuffer;
@@ -66,6 +76,7 @@ impl Lower<'_, '_> {
         }
         let extension = matches!(kind, ResourceKind::Extension(_));
         let resource = ResourceId(self.resources.len() as u32);
+        self.implicit.push(implicit);
         self.resources.push(Resource {
             name,
             class: register_class,
@@ -75,7 +86,7 @@ impl Lower<'_, '_> {
             unbounded,
             vk_binding: match (self.o.bindings, decor.binding) {
                 (BindingRule::Plain, Some(binding)) => Some((binding, decor.set.unwrap_or(0))),
-                (BindingRule::Plain | BindingRule::DxcShifts, _) => None,
+                (BindingRule::Plain | BindingRule::DxcShifts | BindingRule::Direct3D, _) => None,
             },
             kind,
             read_only: decor.non_writable || members_locked || register_class != ResourceClass::Uav,
@@ -85,6 +96,7 @@ impl Lower<'_, '_> {
         if let Type::SampledImage = self.m.ty(elem)? {
             // The sampler of a combined variable stands right after its image.
             let image = self.resources[resource.index()].clone();
+            self.implicit.push(implicit);
             self.resources.push(Resource {
                 class: ResourceClass::Sampler,
                 kind: ResourceKind::Sampler,
@@ -215,16 +227,12 @@ impl Lower<'_, '_> {
         Ok(ResourceKind::Image { dim, arrayed: image.arrayed, sampled, format })
     }
 
-    /// Class, register and space of resource variable `id`.
-    fn register(
-        &self,
-        id: u32,
-        class: StorageClass,
-        kind: ResourceKind,
-    ) -> R<(ResourceClass, u32, u32)> {
+    /// Where resource variable `id` is bound.
+    fn register(&self, id: u32, class: StorageClass, kind: ResourceKind) -> R<Place> {
+        let explicit = |class, register, space| Place { class, register, space, implicit: false };
         if class == StorageClass::PushConstant {
             let (register, space) = self.o.push_constants;
-            return Ok((ResourceClass::Cbv, register, space));
+            return Ok(explicit(ResourceClass::Cbv, register, space));
         }
         if kind == ResourceKind::Counter {
             let buffer = self.counted(id).ok_or_else(|| {
@@ -248,7 +256,7 @@ impl Lower<'_, '_> {
                 | ResourceKind::TypedBuffer { .. }
                 | ResourceKind::Image { .. }
         );
-        if self.o.bindings == BindingRule::DxcShifts {
+        if self.o.bindings != BindingRule::Plain {
             let class = match binding / BINDING_SHIFT {
                 1 => Some(ResourceClass::Srv).filter(|_| storage),
                 2 => Some(ResourceClass::Uav).filter(|_| storage),
@@ -259,7 +267,7 @@ impl Lower<'_, '_> {
             // A binding that the source fixes is not shifted; it may be told by
             // standing where its class does not.
             if let Some(class) = class {
-                return Ok((class, binding % BINDING_SHIFT, space));
+                return Ok(explicit(class, binding % BINDING_SHIFT, space));
             }
         }
         let class = match kind {
@@ -268,7 +276,8 @@ impl Lower<'_, '_> {
             _ if self.written(id)? => ResourceClass::Uav,
             _ => ResourceClass::Srv,
         };
-        Ok((class, binding, space))
+        let implicit = self.o.bindings == BindingRule::Direct3D && binding < BINDING_SHIFT;
+        Ok(Place { class, register: binding, space, implicit })
     }
 
     /// The buffer whose counter variable `id` is: DXC ties them by name only.

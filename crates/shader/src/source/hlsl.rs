@@ -104,7 +104,7 @@ pub(super) fn compile(
         words,
         entry: Some(entry),
         wave,
-        bindings: Some(BindingRule::DxcShifts),
+        bindings: Some(BindingRule::Direct3D),
         vk_bindings,
         warnings,
         files: job.files(&done.included),
