@@ -171,6 +171,51 @@ fn options_come_from_the_environment_too() {
 }
 
 #[test]
+fn what_is_suppressed_or_known_does_not_count() {
+    const FAULTY: &str = "scenarios/write-read-only.yaml";
+    let dir = folder();
+    let rules = file(&dir, "rules.txt", b"# dropped on purpose\nrule=read-only-write call=*#0*\n");
+    let output = wavefence(&["run", FAULTY, "--suppress", &rules]);
+    assert_eq!(code(&output), 0, "{}", stdout(&output));
+    assert!(stdout(&output).contains("1 suppressed"), "{}", stdout(&output));
+    let other = file(&dir, "other.txt", b"rule=read-only-write call=*#1*\n");
+    let output = wavefence(&["run", FAULTY, "--suppress", &other]);
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    assert!(stderr(&output).contains("other.txt:1: fits nothing in this run"));
+    let wrong = file(&dir, "wrong.txt", b"\nrules=1\n");
+    let output = wavefence(&["run", FAULTY, "--suppress", &wrong]);
+    assert_eq!(code(&output), 2, "{}", stdout(&output));
+    assert!(stderr(&output).contains("wrong.txt: line 2: there is no key `rules`"));
+
+    let baseline = dir.path().join("base.txt").display().to_string();
+    let missing = wavefence(&["run", FAULTY, "--baseline", &baseline]);
+    assert_eq!(code(&missing), 2, "{}", stderr(&missing));
+    let written = wavefence(&["run", FAULTY, "--write-baseline", &baseline]);
+    assert_eq!(code(&written), 0, "{}", stdout(&written));
+    let output = wavefence(&["run", FAULTY, "--baseline", &baseline]);
+    assert_eq!(code(&output), 0, "{}", stdout(&output));
+    assert!(stdout(&output).contains("(known)"), "{}", stdout(&output));
+    let clean = file(&dir, "clean.yaml", CLEAN.as_bytes());
+    let output = wavefence(&["run", &clean, "--baseline", &baseline]);
+    assert!(stderr(&output).contains("is known, but did not happen"), "{}", stderr(&output));
+}
+
+#[test]
+fn rules_are_explained_by_number_and_by_name() {
+    let hazard = wavefence(&["explain", "2"]);
+    assert_eq!(code(&hazard), 0);
+    assert_eq!(stdout(&hazard), stdout(&wavefence(&["explain", "stale-scalar-cache"])));
+    assert!(stdout(&hazard).contains("mend: also invalidate K$"), "{}", stdout(&hazard));
+    let call = stdout(&wavefence(&["explain", "write32-alignment"]));
+    assert!(call.contains("right: Write32BitValueBottomOfPipeX: [Sync + 4, 1]"), "{call}");
+    let all = stdout(&wavefence(&["explain"]));
+    assert!(all.contains("   1 stale-vector-cache") && all.contains("1090 fence-device"), "{all}");
+    let none = wavefence(&["explain", "stale-vektor-cache"]);
+    assert_eq!(code(&none), 2);
+    assert!(stderr(&none).contains("did you mean stale-vector-cache?"), "{}", stderr(&none));
+}
+
+#[test]
 fn reports_and_traces_go_where_they_are_sent() {
     let dir = folder();
     let clean = file(&dir, "clean.yaml", CLEAN.as_bytes());
