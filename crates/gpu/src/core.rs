@@ -97,7 +97,8 @@ pub(crate) struct Core {
     pub(crate) model: bool,
     /// Set when the run must end.
     pub(crate) ending: Option<Outcome>,
-    pub(crate) next_dispatch: u32,
+    /// The queue of each dispatch so far, by its number.
+    pub(crate) dispatch_queues: Vec<QueueId>,
     /// What is on its way to memory.
     pub(crate) flight: Flight,
     /// Dispatches that the schedule has not taken up yet.
@@ -139,7 +140,7 @@ impl Core {
             lead: if model { PFP_LEAD } else { 0 },
             model,
             ending: None,
-            next_dispatch: 0,
+            dispatch_queues: Vec::new(),
             flight: Flight::new(model, desc.seed),
             started: Vec::new(),
             limits: desc.limits,
@@ -409,9 +410,9 @@ impl Core {
     }
 
     /// The next dispatch's number.
-    pub(crate) fn new_dispatch(&mut self) -> DispatchId {
-        let id = DispatchId(self.next_dispatch);
-        self.next_dispatch += 1;
+    pub(crate) fn new_dispatch(&mut self, queue: QueueId) -> DispatchId {
+        let id = DispatchId(self.dispatch_queues.len() as u32);
+        self.dispatch_queues.push(queue);
         id
     }
 }

@@ -354,6 +354,11 @@ impl Bus {
         }
     }
 
+    /// Which dispatch's shader wrote what lies dirty in L2 at an address.
+    pub(crate) fn dirty_writer(&mut self, at: GpuAddress) -> Option<DispatchId> {
+        self.caches().and_then(|c| c.dirty_writer(at))
+    }
+
     /// Name of the allocation at an address, and the offset in it.
     pub(crate) fn describe(&self, at: GpuAddress) -> Option<(String, u64)> {
         self.space.describe(at)

@@ -14,11 +14,16 @@ use crate::group::{Group, Progress, Worker, take_ordered_ids};
 use crate::queue::Queue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wavefence_base::{CacheClass, Event, Profile, SubmitId, Topology};
+use wavefence_base::{CacheClass, DispatchId, Event, Profile, SubmitId, Topology};
 use wavefence_memory::hierarchy::Land;
 
 /// Groups that start in one turn: one per shader array at most. Assumed.
 const LAUNCHES: usize = 4;
+
+/// Groups of a dispatch that end last and whose stores are still on their way when
+/// they have. Those of others arrive when the group ends, so that groups which wait
+/// for each other get on. Assumed.
+const LAST: u64 = 4;
 
 /// Instructions a wave may take in one turn.
 const SLICE: u64 = 1024;
@@ -39,6 +44,8 @@ pub(crate) struct Active {
 pub(crate) struct ModelWork {
     pub(crate) active: Vec<Active>,
     pub(crate) resident: Vec<Group>,
+    /// Units with stores of groups that ended in the last turn.
+    sending: Vec<(u32, DispatchId)>,
     units: ComputeUnits,
     topology: Topology,
     worker: Worker,
@@ -59,6 +66,7 @@ impl ModelWork {
         Self {
             active: Vec::new(),
             resident: Vec::new(),
+            sending: Vec::new(),
             units: ComputeUnits::new(profile),
             topology: Topology::of(profile),
             worker: Worker::new(shared),
@@ -69,6 +77,11 @@ impl ModelWork {
     pub(crate) fn turn(&mut self, core: &mut Core) -> (bool, Vec<Arc<Dispatch>>) {
         for dispatch in core.started.drain(..) {
             self.active.push(Active { dispatch, next: 0, ended: 0, fetched: BTreeMap::new() });
+        }
+        for (unit, dispatch) in std::mem::take(&mut self.sending) {
+            if self.active.iter().any(|a| a.dispatch.id == dispatch) {
+                core.bus.land(Land::Unit(unit));
+            }
         }
         let mut moved = false;
         let mut ended = Vec::new();
@@ -154,6 +167,15 @@ impl ModelWork {
         core.emit(|| Event::GroupEnd { dispatch: dispatch.id, group: group.id });
         let at = self.active.iter().position(|a| a.dispatch.id == dispatch.id)?;
         self.units.give(group.cu, &self.active[at].dispatch);
+        let last = self.active[at].ended + LAST >= dispatch.total;
+        for wave in 0..group.waves().min(2) {
+            let unit = dispatch.unit(group.cu, wave);
+            if last {
+                self.sending.push((unit, dispatch.id));
+            } else {
+                core.bus.land(Land::Unit(unit));
+            }
+        }
         group.recycle(&mut self.worker);
         self.count_ended(at)
     }

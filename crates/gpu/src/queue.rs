@@ -182,6 +182,9 @@ pub(crate) struct Closing {
     pub(crate) after: u64,
     /// The ring's packet that started it.
     pub(crate) packet: GpuAddress,
+    /// The turn in which its own event at the end of the pipe is done; known once
+    /// the work is.
+    pub(crate) due: Option<u64>,
 }
 
 /// State that SET_BASE and SET_PREDICATION leave in the PFP.
@@ -266,7 +269,8 @@ impl Queue {
     pub(crate) fn first_due(&self) -> Option<u64> {
         let late = self.late.as_ref().map(|l| l.due);
         let dma = self.cp_dma.front().map(|d| d.due);
-        late.into_iter().chain(dma).min()
+        let closing = self.closing.front().and_then(|c| c.due);
+        late.into_iter().chain(dma).chain(closing).min()
     }
 
     /// True if an engine stands at a packet. Where nothing moves, that is a

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use wavefence_base::access::Engine;
 use wavefence_base::stall::{PastWrite, PendingWrite};
 use wavefence_base::topology::Client;
-use wavefence_base::{BlockedWait, GpuAddress, GpuRange, QueueId, Stall, StallVerdict, StuckWork};
+use wavefence_base::{
+    BlockedWait, GpuAddress, GpuRange, QueueId, Stall, StallVerdict, StuckWork, Writer,
+};
 use wavefence_pm4::function;
 
 /// Explains every blocked wait. `stuck` are the groups that cannot go on.
@@ -34,7 +36,8 @@ pub(crate) fn explain(core: &mut Core, queues: &[Queue], stuck: Vec<StuckWork>) 
     let waits = found
         .into_iter()
         .map(|(mut described, wait)| {
-            described.verdict = verdict(&described, &wait, &edges, &held);
+            described.verdict = value_in_l2(core, &described, &wait)
+                .unwrap_or_else(|| verdict(&described, &wait, &edges, &held));
             described
         })
         .collect();
@@ -103,6 +106,18 @@ fn describe(
         }
     }
     described
+}
+
+/// The verdict on a wait whose value lies in L2, where its engine does not look.
+fn value_in_l2(core: &mut Core, described: &BlockedWait, wait: &ValueWait) -> Option<StallVerdict> {
+    let Polled::Memory(at, _) = wait.polled else { return None };
+    let there = core.bus.peek_value(Client::CpDataL2, at, wait.bytes)?;
+    if wait.holds(described.present) || !wait.holds(there) {
+        return None;
+    }
+    let dispatch = core.bus.dirty_writer(at)?;
+    let queue = core.dispatch_queues.get(dispatch.index()).copied()?;
+    Some(StallVerdict::ValueInL2(Writer::Shader(queue, dispatch)))
 }
 
 /// Adds what is still to come, in one pass over each queue.
@@ -242,7 +257,6 @@ pub(crate) fn stuck_work(group: &Group) -> Option<StuckWork> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wavefence_base::Writer;
 
     fn wait(function: u8, reference: u64) -> ValueWait {
         let polled = Polled::Memory(GpuAddress(0), Client::Poll);

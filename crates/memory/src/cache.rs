@@ -31,9 +31,14 @@ pub struct Line {
     pub seq: u64,
     /// Filled by a volatile access.
     pub volatile: bool,
+    /// Which shader wrote to it last; [`NOBODY`] if none did.
+    pub writer: u32,
     /// Where its tag lies; [`NOWHERE`] if the slot is free.
     way: u32,
 }
+
+/// No shader: see [`Line::writer`].
+pub const NOBODY: u32 = u32::MAX;
 
 const NOWHERE: u32 = u32::MAX;
 /// Bits of a tag that hold the line's number: addresses have 48 bits and lines
@@ -206,7 +211,15 @@ impl Cache {
             self.hints = vec![0; (2 * ways).next_power_of_two()];
         }
         let way = self.choose(number);
-        let line = Line { number, valid: 0, dirty: 0, seq, volatile: false, way: way as u32 };
+        let line = Line {
+            number,
+            valid: 0,
+            dirty: 0,
+            seq,
+            volatile: false,
+            writer: NOBODY,
+            way: way as u32,
+        };
         let slot = if self.tags[way] >> NUMBER_BITS == self.generation {
             let slot = self.slots[way] as usize;
             self.lines[slot] = line;
@@ -330,6 +343,11 @@ impl Cache {
             self.dirty.dedup();
             self.dirty.retain(|&s| lines[s as usize].dirty != 0);
         }
+    }
+
+    /// Says which shader wrote to a line, or that something else did.
+    pub fn sign(&mut self, slot: usize, writer: u32) {
+        self.lines[slot].writer = writer;
     }
 
     /// Marks bytes of a line as known to the level below.

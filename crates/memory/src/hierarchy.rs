@@ -30,7 +30,7 @@ pub use flush::ActionCost;
 pub use port::{WaveContext, WavePort};
 pub use stores::Land;
 
-use crate::cache::{Cache, MAX_LINE};
+use crate::cache::{Cache, MAX_LINE, NOBODY};
 use crate::coherent::MissRecord;
 use crate::space::AddressSpace;
 use backing::Backing;
@@ -124,6 +124,8 @@ pub struct Hierarchy {
     groups: Box<Groups>,
     misses: Vec<MissRecord>,
     seq: u64,
+    /// Whose writes reach L2 now: a dispatch, or [`NOBODY`].
+    writing: u32,
 }
 
 impl fmt::Debug for Hierarchy {
@@ -169,6 +171,7 @@ impl Hierarchy {
             groups: Box::default(),
             misses: Vec::new(),
             seq: 0,
+            writing: NOBODY,
         };
         let between = [CacheClass::Vector, CacheClass::L2];
         new.units = (0..new.topology.compute_units.max(1))

@@ -190,11 +190,16 @@ pub(crate) fn retire(core: &mut Core, queue: &mut Queue, moved: &mut bool) -> Ve
         *moved = true;
     }
     let mut done = Vec::new();
-    while let Some(closing) = queue.closing.front() {
+    while let Some(closing) = queue.closing.front_mut() {
         let ready = queue.shaders.done(closing.after)
             && queue.end_of_pipe.is_empty()
             && queue.cp_dma.is_empty();
         if !ready {
+            break;
+        }
+        // What the boundary does comes after the list's own values, as they do.
+        let due = *closing.due.get_or_insert(core.flight.due());
+        if queue.ring != Ring::Sdma && !core.flight.arrived(due) {
             break;
         }
         if let Some(closing) = queue.closing.pop_front() {

@@ -100,7 +100,7 @@ pub(crate) fn launch(core: &mut Core, queue: &mut Queue, l: &Launch) -> Result<(
         Arc::new(Ordered::new(on(bits::ORDERED_APPEND_MODE), operations))
     });
     let dispatch = Dispatch {
-        id: core.new_dispatch(),
+        id: core.new_dispatch(queue.id),
         queue: queue.id,
         seq: queue.shaders.start(),
         packet: l.packet,

@@ -137,7 +137,7 @@ fn step_main(core: &mut Core, queue: &mut Queue) -> bool {
         Item::Acquire(located) => sync::acquire_now(core, queue, &located, true),
         Item::SubmitEnd(submit, packet) => {
             let after = queue.shaders.started;
-            queue.closing.push_back(Closing { submit, after, packet });
+            queue.closing.push_back(Closing { submit, after, packet, due: None });
         }
     }
     true

@@ -4,7 +4,7 @@
 use super::fake;
 use super::rig::{COMPUTE, COMPUTE2, DMA, GFX, List, PROFILES, Rig};
 use crate::{LoadedKernel, Outcome, QueueKind, RunMode};
-use wavefence_base::{Generation, GpuAddress, ProfileName};
+use wavefence_base::{Client, Generation, GpuAddress, Profile, ProfileName, Topology};
 use wavefence_pm4::{Field, Kind, Ring, coher, data_sel, function, gcr, int_sel, sel};
 
 /// What stands between producer and consumer.
@@ -383,7 +383,11 @@ fn rows_5_and_6_stores_read_as_arguments() {
 #[test]
 fn row_7_stores_read_as_conditions() {
     let before: &[_] = &[Cs, L2wb, Pfp];
-    rows(GFX, Producer::Store, Consumer::Condition, [before, before, &[Cs, Pfp]]);
+    let sets = PROFILES.map(|name| {
+        let topology = Topology::of(&Profile::get(name));
+        if topology.path(Client::Predicate).is_empty() { before } else { &[Cs, Pfp] }
+    });
+    rows(GFX, Producer::Store, Consumer::Condition, sets);
 }
 
 #[test]
@@ -549,4 +553,91 @@ fn row_35_waves_of_one_group_on_two_units() {
     assert_eq!(exchanged(series, "exchange", true), OLD);
     assert_eq!(exchanged(series, "exchange_fenced", true), NEW);
     assert_eq!(exchanged(ProfileName::XboxOne, "exchange", false), NEW);
+}
+
+/// True if a second queue that waits for a value sees the store before it.
+fn seen_behind_value(profile: ProfileName, flushed: bool, level2: bool) -> bool {
+    let mut t = things(profile);
+    let list = t.produce(t.rig.list(COMPUTE2), Producer::Store, Consumer::Vector);
+    let list = if flushed { list.flush_cs() } else { list };
+    let gfx10 = profile == ProfileName::SeriesX;
+    let action = match (level2, gfx10) {
+        (true, true) => (Field::Gcr, gcr::release::GL2_WB.into()),
+        (on, false) => (Field::TcWbAction, u64::from(on)),
+        (false, true) => (Field::Gcr, 0),
+    };
+    let value = [action, (Field::Addr, t.flag.0), (Field::Data, 1)];
+    let list = list.release(data_sel::DATA_32, &value);
+    t.rig.submit(list);
+    let pair =
+        Pair { profile, kind: COMPUTE, producer: Producer::OtherQueue, consumer: Consumer::Vector };
+    let list = between(&t, t.rig.list(COMPUTE), &[Wait, L1], &pair);
+    let list = t.consume(list, Consumer::Vector);
+    t.rig.submit(list);
+    t.rig.run_idle();
+    t.rig.u32(t.out) == NEW
+}
+
+#[test]
+fn a_bare_value_lands_before_the_stores_of_the_waves_it_waited_for() {
+    for profile in PROFILES {
+        assert!(!seen_behind_value(profile, false, false), "{profile}");
+        assert!(seen_behind_value(profile, true, false), "{profile}");
+        assert!(seen_behind_value(profile, false, true), "{profile}");
+    }
+}
+
+/// B9-like: commands that a shader wrote, run as a command buffer. True if the new
+/// ones ran.
+fn generated(profile: ProfileName, elements: &[Element]) -> bool {
+    let mut t = things(profile);
+    let (buffer, spare) = (t.rig.buffer("commands", 4096), t.rig.buffer("new", 4096));
+    for (at, value) in [(buffer, OLD), (spare, NEW)] {
+        let list = t.rig.list(GFX).write(t.out, &[value]);
+        let bytes: Vec<u8> = list.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        t.rig.device.host_write(at, &bytes).unwrap();
+    }
+    let words = t.rig.list(GFX).write(t.out, &[NEW]).words.len() as u32;
+    let list = t.constants(t.rig.list(GFX), &[buffer.lo(), buffer.hi(), words]);
+    let list = t.go(list, t.copy, spare, 4);
+    let pair =
+        Pair { profile, kind: GFX, producer: Producer::Store, consumer: Consumer::Condition };
+    let list = between(&t, list, elements, &pair);
+    let call = [(Field::Addr, buffer.0), (Field::IbSize, u64::from(words))];
+    let list = list.packet(Kind::IndirectBuffer, &call);
+    t.rig.submit(list);
+    t.rig.run_idle();
+    t.rig.u32(t.out) == NEW
+}
+
+#[test]
+fn b9_commands_that_a_shader_wrote() {
+    for profile in PROFILES {
+        let all = [Cs, L2wb, Pfp];
+        assert!(generated(profile, &all), "{profile}");
+        for left_out in all {
+            let rest: Vec<Element> = all.into_iter().filter(|&e| e != left_out).collect();
+            assert!(!generated(profile, &rest), "{profile}: without {left_out:?}");
+        }
+    }
+}
+
+#[test]
+fn a_value_that_lies_in_l2_never_ends_a_wait_on_memory() {
+    use wavefence_base::{DispatchId, QueueId, StallVerdict, Writer};
+    for profile in PROFILES {
+        let mut t = things(profile);
+        let list = t.go(t.rig.list(COMPUTE), t.victim, t.flag, 1).flush_cs();
+        let list = list.wait(t.flag, function::EQUAL, OLD.into(), 4);
+        t.rig.submit(list);
+        let outcome = t.rig.run();
+        if profile == ProfileName::SeriesX {
+            assert_eq!(outcome, Outcome::Idle);
+            continue;
+        }
+        let Outcome::Blocked(stall) = outcome else { panic!("{outcome:?}") };
+        let by = Writer::Shader(QueueId(0), DispatchId(0));
+        assert_eq!(stall.waits[0].verdict, StallVerdict::ValueInL2(by));
+        assert_eq!(stall.waits[0].present, 0);
+    }
 }

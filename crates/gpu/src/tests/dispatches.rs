@@ -576,6 +576,7 @@ fn end_of_pipe_values_land_after_the_shaders_of_their_queue() {
                 .bind(kernel, [1, 1, 1], data)
                 .constant(500)
                 .dispatch([1, 1, 1], FORCE)
+                .flush_cs()
                 .signal(fence, 1, 4);
             rig.submit(list);
             // Another queue sees the value only together with the shader's store.

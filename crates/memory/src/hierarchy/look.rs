@@ -2,8 +2,8 @@
 
 use super::{Hierarchy, Requester};
 use crate::access::AccessError;
-use crate::cache::span;
-use wavefence_base::{CacheClass, Client, GpuAddress};
+use crate::cache::{NOBODY, span};
+use wavefence_base::{CacheClass, Client, DispatchId, GpuAddress};
 
 impl Hierarchy {
     /// Whether accesses are recorded.
@@ -27,6 +27,21 @@ impl Hierarchy {
                 cache.clean_part(slot, mask);
             }
         }
+    }
+
+    /// Which dispatch's shader wrote the byte at `at` that lies dirty in L2; `None`
+    /// if it does not, or something else wrote to the line last.
+    pub fn dirty_writer(&mut self, at: GpuAddress) -> Option<DispatchId> {
+        for l2 in self.of_class(CacheClass::L2) {
+            let cache = &mut self.caches[l2];
+            let within = at.0 as usize & (cache.line_bytes() - 1);
+            let Some(slot) = cache.peek(at.0 >> cache.shift()) else { continue };
+            let line = cache.line(slot);
+            if line.dirty & span(within as u32, 1) != 0 && line.writer != NOBODY {
+                return Some(DispatchId(line.writer));
+            }
+        }
+        None
     }
 
     /// What a client finds that goes the way of its path, but lets no cache keep

@@ -6,7 +6,7 @@ use super::walk::How;
 use super::wide::{Ask, PART, Way, extent};
 use super::{Hierarchy, Route};
 use crate::access::AccessErrorKind;
-use crate::cache::runs as byte_runs;
+use crate::cache::{NOBODY, runs as byte_runs};
 use crate::coherent::{MissOp, Wrong, runs};
 use crate::port::{Access, Atomic, Lanes, Path, Port};
 use wavefence_base::{
@@ -355,6 +355,7 @@ impl WavePort<'_> {
         let mut wrong = Wrong::default();
         let shift = self.h.vector_shift;
         let mut dropped = None;
+        self.h.writing = self.wave.dispatch.0;
         for lane in mask.iter() {
             let i = lane as usize;
             let word = u64::from(offsets[i].saturating_add(slip)) & !low;
@@ -382,6 +383,7 @@ impl WavePort<'_> {
             };
             keep(i, old);
         }
+        self.h.writing = NOBODY;
         self.finish(a, MissOp::Atomic, bytes, seq, &wrong);
     }
 }

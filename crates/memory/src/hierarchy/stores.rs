@@ -1,7 +1,7 @@
 //! Stores that have left a compute unit and that L2 has not taken yet.
 
 use super::Hierarchy;
-use crate::cache::{ByteMask, MAX_LINE, copy_masked, span};
+use crate::cache::{ByteMask, MAX_LINE, NOBODY, copy_masked, span};
 use std::collections::VecDeque;
 use wavefence_base::{DispatchId, PassingStore};
 
@@ -219,7 +219,9 @@ impl Hierarchy {
             self.uncached(p.base, line as u64);
             self.backing.write_back(p.base, data, p.mask);
         } else {
+            self.writing = p.dispatch.0;
             self.write_l2(p.base, p.mask, data, p.seq, p.volatile);
+            self.writing = NOBODY;
         }
         true
     }

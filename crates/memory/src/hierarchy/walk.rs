@@ -231,6 +231,7 @@ impl Hierarchy {
                 }
                 cache.stamp(slot, want, stamp);
                 cache.soil(slot, want);
+                cache.sign(slot, self.writing);
                 if volatile {
                     cache.mark_volatile(slot);
                 }
@@ -286,6 +287,7 @@ impl Hierarchy {
         cache.patch(slot, within, &change(old).to_le_bytes()[..n]);
         cache.stamp(slot, need, self.seq);
         cache.soil(slot, need);
+        cache.sign(slot, self.writing);
         old
     }
 
