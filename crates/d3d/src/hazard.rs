@@ -11,6 +11,8 @@ use crate::enums::{D3D11_FLUSH, D3D12XBOX_FLUSH};
 use crate::face::Face;
 use crate::names::Site;
 use spell::Part;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use wavefence_base::{AccessKind, CacheAction, Finding, GpuAddress, GpuRange, Verdict};
 use wavefence_check::{Element, Hazard, Miss, Side, rules, text};
 use wavefence_shader::ir::Loc;
@@ -49,7 +51,17 @@ impl Device {
         let Some(checker) = &self.checker else { return Vec::new() };
         let mut findings: Vec<Finding> = Vec::new();
         let mut advice: Vec<(u32, String, Vec<Hazard>)> = Vec::new();
-        for hazard in checker.hazards() {
+        // Packets of one half of a call are judged as one.
+        let calls = RefCell::new(BTreeMap::new());
+        let call_of = |packet: GpuAddress| {
+            let mut calls = calls.borrow_mut();
+            let next = calls.len() as u64;
+            let half = self
+                .site_at(packet)
+                .map_or_else(|| (packet.to_string(), false), |site| (site.short(), site.top));
+            *calls.entry(half).or_insert(next)
+        };
+        for hazard in checker.hazards_by_call(&call_of) {
             let Some((_, packet, element)) = hazard.element else {
                 findings.push(self.hazard_finding(&hazard));
                 continue;
@@ -425,8 +437,11 @@ fn is_of_call(site: &Site, element: Element) -> bool {
         | "FlushGpuCacheRange"
         | "FlushGpuCachesTopOfPipe"
         | "FlushGpuCachesBottomOfPipe" => flag_name(site, element).is_some(),
-        "ResourceBarrier" | "FlushGpuCaches" => Part::of(element).is_some(),
-        _ => true,
+        "FlushGpuCaches" => Part::of(element).is_some(),
+        "GpuSendPipelinedEvent" | "InsertWaitUntilIdle" | "InsertPacketsX" => true,
+        // What a barrier, a copy or a fence waits for and flushes is not the caller's
+        // to leave out.
+        _ => false,
     }
 }
 
