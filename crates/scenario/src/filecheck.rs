@@ -106,6 +106,9 @@ impl Options {
         if !prefixes.is_empty() {
             options.prefixes = prefixes;
         }
+        if options.prefixes.iter().chain(&options.comment_prefixes).any(String::is_empty) {
+            return Err("a prefix is empty".into());
+        }
         let file = file.ok_or("no check file is named")?;
         Ok((options, file, input))
     }

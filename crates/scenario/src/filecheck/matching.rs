@@ -154,6 +154,10 @@ impl Run<'_> {
             };
             first.get_or_insert(found.0);
             at = found.1;
+            // What matches nothing matches any number of times.
+            if found.0 == found.1 {
+                break;
+            }
         }
         let start = first.unwrap_or(from);
         let lines = self.text[from..start].matches('\n').count();

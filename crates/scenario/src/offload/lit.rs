@@ -128,6 +128,16 @@ fn first<'a>(
 /// # Errors
 /// What is wrong with it.
 pub fn conditionals(text: &str, features: &[&str]) -> Result<String, String> {
+    choose(text, features, 0)
+}
+
+/// Deepest nesting of conditions.
+const MAX_DEPTH: usize = 16;
+
+fn choose(text: &str, features: &[&str], depth: usize) -> Result<String, String> {
+    if depth > MAX_DEPTH {
+        return Err("`%if` is nested too deeply".into());
+    }
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("%if ") {
@@ -148,7 +158,7 @@ pub fn conditionals(text: &str, features: &[&str]) -> Result<String, String> {
             None => ("", after),
         };
         let chosen = if value { then } else { other };
-        out.push_str(&conditionals(chosen.trim(), features)?);
+        out.push_str(&choose(chosen.trim(), features, depth + 1)?);
         rest = after;
     }
     out.push_str(rest);

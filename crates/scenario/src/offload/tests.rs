@@ -67,3 +67,71 @@ fn a_local_configuration_leaves_a_folder_out() {
     assert!(find(&[folder.path().join("nothing")]).is_err());
     assert!(find(&[folder.path().join("sub/Inputs/none")]).is_err());
 }
+
+/// Texts of the pieces that the readers look for.
+fn pieces() -> impl proptest::strategy::Strategy<Value = String> {
+    let words = [
+        "# RUN: ",
+        "echo ",
+        "cat ",
+        "%t",
+        "%s",
+        "%if ",
+        "%{ ",
+        " %}",
+        "%else ",
+        "Vulkan ",
+        "&& ",
+        "|| ",
+        "!",
+        "(",
+        ")",
+        "| FileCheck %s",
+        "\n",
+        "# CHECK: ",
+        "# CHECK-NEXT: ",
+        "CHECK-DAG: ",
+        "CHECK-NOT: ",
+        "CHECK-COUNT-2: ",
+        "CHECK-LABEL: ",
+        "CHECK-EMPTY:",
+        "{{",
+        "}}",
+        "[[",
+        "]]",
+        "#",
+        "X:",
+        "a",
+        ".*",
+        "\u{e9}",
+        "#--- ",
+        "# XFAIL: ",
+        "# REQUIRES: ",
+        ",",
+        "'",
+        "\"",
+        "\\",
+        "> ",
+        "2>&1 ",
+        "not ",
+        "split-file %s %t",
+        "\t",
+        "%",
+        "FileCheck -DX=y ",
+        "[",
+        "]",
+    ];
+    let word = proptest::sample::select(words.to_vec());
+    proptest::strategy::Strategy::prop_map(proptest::collection::vec(word, 0..40), |w| w.concat())
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
+    #[test]
+    fn no_text_is_a_bug(text in pieces()) {
+        let outcome = outcome(&text);
+        proptest::prop_assert!(!matches!(outcome.verdict, Verdict::Failed(Failed::Bug)), "{}", outcome.reason);
+        let _ = crate::filecheck::check(&text, &text, &crate::filecheck::Options::default());
+        let _ = split::mend(&text);
+    }
+}
