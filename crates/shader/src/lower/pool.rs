@@ -418,15 +418,7 @@ impl Pool {
                     && self.value(y) == Some(c)
                     && c < u64::from(fold::bits(ty)) =>
             {
-                if op == BinOp::Shl && u64::from(self.low_zeros(x, 6)) >= c {
-                    return Some(Simple::Reg(x));
-                }
-                let kept = if op == BinOp::Shl { (m << c) & m } else { m >> c };
-                let b = self.constant(ty, kept);
-                Some(match self.simplify_binary(BinOp::And, x, b) {
-                    Some(simple) => simple,
-                    None => Simple::Op(Pure::Bin(BinOp::And, x, b)),
-                })
+                Some(self.there_and_back(op, ty, x, c))
             }
             Pure::Ter(TerOp::Select, cond, x, y) if compares(op) => {
                 let x = fold::binary(op, ty, self.value(x)?, c)?;
@@ -438,6 +430,20 @@ impl Pool {
                 }
             }
             _ => None,
+        }
+    }
+
+    /// `x` shifted by `c` bits against `op`, and back by `op`.
+    fn there_and_back(&mut self, op: BinOp, ty: Ty, x: Reg, c: u64) -> Simple {
+        if op == BinOp::Shl && u64::from(self.low_zeros(x, 6)) >= c {
+            return Simple::Reg(x);
+        }
+        let m = fold::mask(ty);
+        let kept = if op == BinOp::Shl { (m << c) & m } else { m >> c };
+        let b = self.constant(ty, kept);
+        match self.simplify_binary(BinOp::And, x, b) {
+            Some(simple) => simple,
+            None => Simple::Op(Pure::Bin(BinOp::And, x, b)),
         }
     }
 
