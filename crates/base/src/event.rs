@@ -35,7 +35,8 @@
 //!   is visible to its client.
 //! - The host's accesses are one record per step, with [`Event::HostWrite`] after
 //!   a write. Between a host step and a submission nothing of the device moves.
-//! - [`Event::Submit`] comes before everything the submission does;
+//! - [`Event::Submit`] comes before everything the submission does, then
+//!   [`Event::SubmitBegin`] when its first packet is fetched;
 //!   [`Event::SubmitDone`] after everything, with its stores accepted.
 
 use crate::access::{Engine, MemoryAccess};

@@ -86,10 +86,8 @@ pub(super) fn release(core: &Core, queue: &mut Queue, p: &Located) -> Exec {
         int_sel::INTERRUPT_ONLY | int_sel::INTERRUPT_AFTER_WRITE | int_sel::UNCONDITIONAL => true,
         other => return Err(unsupported(queue, p, &format!("INT_SEL {other}"))),
     };
-    let confirm = match get(Field::IntSel) as u8 {
-        int_sel::WRITE_AFTER_CONFIRM | int_sel::INTERRUPT_AFTER_WRITE => true,
-        _ => false,
-    };
+    let confirmed = [int_sel::WRITE_AFTER_CONFIRM, int_sel::INTERRUPT_AFTER_WRITE];
+    let confirm = confirmed.contains(&(get(Field::IntSel) as u8));
     push(
         queue,
         p,

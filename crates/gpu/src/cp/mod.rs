@@ -235,10 +235,9 @@ fn first_poll(
 ) -> Polling {
     if let Block::Value(wait) = &block
         && let Polled::Memory(address, client) = wait.polled
+        && let Err(e) = core.bus.poll(client, address, wait.bytes)
     {
-        if let Err(e) = core.bus.poll(client, address, wait.bytes) {
-            core.refused(&access(queue, located, engine, client), &e);
-        }
+        core.refused(&access(queue, located, engine, client), &e);
     }
     poll(core, queue, located, block, engine)
 }

@@ -137,7 +137,7 @@ impl WavePort<'_> {
         let behind = (a.path == Path::Vector).then_some(unit);
         let how = How { volatile, behind };
         let h = &*self.h;
-        if !a.coherent && !kind.uncached && !(volatile && skip_volatile) {
+        if !(a.coherent || kind.uncached || volatile && skip_volatile) {
             let ways = h.unit(unit);
             let route = if a.path == Path::Vector { ways.vector } else { ways.scalar };
             return Way { route, past: Route::default(), how, after: None };
