@@ -93,6 +93,9 @@ impl Judge {
     ) {
         let now = access.record;
         let same_queue = prev.epoch.queue().is_some() && prev.epoch.queue() == now.epoch.queue();
+        if !same_queue && self.read_ahead(prev) && now.kind != AccessKind::Read {
+            return self.blame_read_ahead(prev, &now, bytes);
+        }
         let later =
             same_queue && self.timeline.program(now.epoch) < self.timeline.program(prev.epoch);
         let (first, second) = if later { (&now, prev) } else { (prev, &now) };
@@ -121,6 +124,21 @@ impl Judge {
         self.add(rule, proven, sides, bytes, mends, More { misses, held: None, assumes: ORDER });
     }
 
+    /// True for what a prefetch parser has read although its ME has not come there.
+    fn read_ahead(&self, r: &Record) -> bool {
+        let queue = r.epoch.queue().filter(|_| r.epoch.stream == Stream::Pfp);
+        queue.is_some_and(|q| self.timeline.me_place(q) < self.timeline.program(r.epoch))
+    }
+
+    /// Another queue or the host writes what a prefetch parser has read too early.
+    fn blame_read_ahead(&mut self, reader: &Record, writer: &Record, bytes: Bytes) {
+        let sides = (self.side(writer, Some(bytes.lane)), self.side(reader, None));
+        let at = sides.1.packet.map_or(At::Host, At::Before);
+        let mends = vec![Mend { action: Action::SyncPfp, at }];
+        let more = More { misses: vec![Miss::OnlyMicroEngine], held: None, assumes: ORDER };
+        self.add(&rules::WRONG_ENGINE, true, sides, bytes, mends, more);
+    }
+
     /// Two commands of one queue; `access` is the second one's, where it is known.
     fn same_queue(
         &mut self,
@@ -131,8 +149,9 @@ impl Judge {
     ) -> (&'static Rule, Action, Vec<Miss>) {
         if second.epoch.stream == Stream::Pfp {
             let producer = self.timeline.program(first.epoch);
+            let by = self.timeline.program(second.epoch);
             let synced = access.is_some_and(|a| a.know.of(first.epoch.queue).engine >= producer);
-            if !synced {
+            if !synced && !self.elements.prefetch_waited(first.epoch.queue, producer, by) {
                 return (&rules::WRONG_ENGINE, Action::SyncPfp, vec![Miss::OnlyMicroEngine]);
             }
         }
@@ -216,8 +235,14 @@ impl Judge {
 
     /// A reader that bypasses L2, and no write-back in time.
     pub(crate) fn blame_write_back(&mut self, writer: &Record, access: &Access, bytes: Bytes) {
-        let mends = before(access, Action::WriteBackL2, &self.side(&access.record, None));
-        let misses = self.misses(Effect::WriteBackL2, writer, access, bytes.range.start);
+        let at = bytes.range.start;
+        if let Some(packet) = self.overtaken(writer, access) {
+            return self.blame_signal(writer, access, packet, bytes);
+        }
+        let mends = self.wait_for_it(Effect::WriteBackL2, writer, access).unwrap_or_else(|| {
+            before(access, Action::WriteBackL2, &self.side(&access.record, None))
+        });
+        let misses = self.misses(Effect::WriteBackL2, writer, access, at);
         let rule = rule_of(&rules::MISSING_WRITE_BACK, &misses);
         let sides = (self.side(writer, None), self.side(&access.record, Some(bytes.lane)));
         self.add(rule, bytes.old, sides, bytes, mends, More { misses, held: None, assumes: DIRTY });
@@ -232,6 +257,11 @@ impl Judge {
         bytes: Bytes,
     ) {
         let packet = self.flushes.get(ran).packet;
+        self.blame_signal(writer, access, packet, bytes);
+    }
+
+    /// The end-of-pipe event at `packet` signals before memory has confirmed.
+    fn blame_signal(&mut self, writer: &Record, access: &Access, packet: GpuAddress, bytes: Bytes) {
         let mends = vec![Mend { action: Action::Confirm, at: At::In(packet) }];
         let misses = vec![Miss::Level {
             packet: Some(packet),
@@ -291,7 +321,9 @@ impl Judge {
                     let whole = union(range, bytes.range);
                     vec![Mend { action: Action::Widen(whole), at: At::In(packet) }]
                 }
-                None => before(access, Action::Invalidate(classes), &sides.1),
+                None => self
+                    .wait_for_it(Effect::Invalidate(class), writer, access)
+                    .unwrap_or_else(|| before(access, Action::Invalidate(classes), &sides.1)),
             };
             let held = Held { class, since: self.side(&records[fill as usize], None) };
             let rule = rule_of(stale_rule(class, access.record.client), &misses);
@@ -331,6 +363,33 @@ impl Judge {
             }
             Some(_) | None => Vec::new(),
         }
+    }
+
+    /// The end-of-pipe event that the reader waited for and whose own write-back its
+    /// value has overtaken.
+    fn overtaken(&self, writer: &Record, access: &Access) -> Option<GpuAddress> {
+        let (_, dispatch) = self.timeline.dispatch_of(writer.epoch)?;
+        let late = |r: &Ran| {
+            r.by.stream == Stream::EndOfPipe
+                && r.know.landed(writer.epoch)
+                && access.know.landed(r.by)
+                && !r.before(&access.know)
+        };
+        self.flushes.last(Effect::WriteBackL2, dispatch.seq, late).map(|r| r.packet)
+    }
+
+    /// The mend where the right flush stands behind the writer on the writer's own
+    /// queue, but did not wait for its stores: that wait.
+    fn wait_for_it(&self, effect: Effect, writer: &Record, access: &Access) -> Option<Vec<Mend>> {
+        let (_, dispatch) = self.timeline.dispatch_of(writer.epoch)?;
+        let early = |r: &Ran| {
+            r.by.queue == writer.epoch.queue
+                && r.by.stream == Stream::Engine
+                && r.before(&access.know)
+                && !r.know.landed(writer.epoch)
+        };
+        let ran = self.flushes.last(effect, dispatch.seq, early)?;
+        Some(vec![Mend { action: Action::WaitShaders, at: At::Before(ran.packet) }])
     }
 
     /// Memory that nothing has written.

@@ -113,27 +113,52 @@ impl Elements {
         know: &Knowledge,
     ) {
         let engine = know.of(producer.queue).engine;
-        let first = |waits: &Waits, queue: u16, upto: u32, by: u32| {
-            let list = waits.get(&queue)?;
-            let at = list.partition_point(|(gave, _)| gave.upto < upto);
-            list.get(at).filter(|(gave, _)| gave.program <= by).map(|&(_, element)| element)
-        };
         let mut needed = [None, None];
         match producer.stream {
             Stream::Dispatch => {
-                needed[0] = first(&self.shaders, producer.queue, producer.number, engine);
+                needed[0] = first_wait(&self.shaders, producer.queue, producer.number, engine);
             }
-            Stream::Dma => needed[0] = first(&self.dma, producer.queue, producer.number, engine),
+            Stream::Dma => {
+                needed[0] = first_wait(&self.dma, producer.queue, producer.number, engine)
+            }
             Stream::Engine | Stream::Pfp | Stream::EndOfPipe | Stream::Boundary | Stream::Host => {}
         }
         if let Some(queue) = pfp
             && producer.queue() == Some(queue)
         {
             let by = know.of(producer.queue).pfp;
-            needed[1] = first(&self.pfp, producer.queue, program, by);
+            needed[1] = first_wait(&self.pfp, producer.queue, program, by);
+        } else {
+            self.credit_prefetch(producer, pfp, know);
         }
         for element in needed.into_iter().flatten() {
             let one = &mut self.uses[element as usize];
+            (one.needed, one.whole) = (true, true);
+        }
+    }
+
+    /// True if the prefetch parser of that queue waited, before the place `by` in the
+    /// program, for what the ME executed at `producer`.
+    pub(crate) fn prefetch_waited(&self, queue: u16, producer: u32, by: u32) -> bool {
+        first_wait(&self.pfp, queue, producer, by).is_some()
+    }
+
+    /// The prefetch parser of `pfp` knows the work of others by the first of its waits
+    /// for the ME at which the ME knew it.
+    pub(crate) fn credit_prefetch(
+        &mut self,
+        producer: Epoch,
+        pfp: Option<QueueId>,
+        know: &Knowledge,
+    ) {
+        let Some(queue) = pfp.map(|q| q.0 as u16) else { return };
+        let Some(list) = self.pfp.get(&queue) else { return };
+        let knew = |gave: &Gave| gave.know.as_ref().is_some_and(|(k, _)| k.landed(producer));
+        let at = list.partition_point(|(gave, _)| !knew(gave));
+        let Some((gave, element)) = list.get(at) else { return };
+        let had = gave.know.as_ref().is_some_and(|(_, had)| had.landed(producer));
+        if !had && gave.program <= know.of(queue).pfp {
+            let one = &mut self.uses[*element as usize];
             (one.needed, one.whole) = (true, true);
         }
     }
@@ -169,6 +194,13 @@ impl Elements {
         list.sort_by_key(|h| (h.element, h.rule.number));
         list
     }
+}
+
+/// The first wait of a queue that gave `upto`, if it stands before `by`.
+fn first_wait(waits: &Waits, queue: u16, upto: u32, by: u32) -> Option<u32> {
+    let list = waits.get(&queue)?;
+    let at = list.partition_point(|(gave, _)| gave.upto < upto);
+    list.get(at).filter(|(gave, _)| gave.program <= by).map(|&(_, element)| element)
 }
 
 /// What is to be said of an element at the end of the run.

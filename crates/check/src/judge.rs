@@ -144,7 +144,9 @@ impl Judge {
         } else {
             Order::Not
         };
-        if order == Order::Before && prev.stream != Stream::Host {
+        if order == Order::Before && prev.stream == Stream::Host {
+            self.elements.credit_prefetch(prev, access.pfp(), &access.know);
+        } else if order == Order::Before {
             let program = self.timeline.program(prev);
             self.elements.credit_order(prev, program, access.pfp(), &access.know);
         }
@@ -194,7 +196,11 @@ impl Judge {
         let know = &access.know;
         if in_l2 && !access.in_l2() {
             let effect = Effect::WriteBackL2;
-            let found = self.flushes.between(effect, at, |r| r.know.landed(writer), know);
+            // One that memory has confirmed is as good as an earlier one that it has not.
+            let landed = |r: &Ran| r.know.landed(writer);
+            let confirmed = |r: &Ran| landed(r) && r.confirmed(know);
+            let found = self.flushes.between(effect, at, confirmed, know);
+            let found = found.or_else(|| self.flushes.between(effect, at, landed, know));
             if let Some(ran) = found {
                 self.elements.credit_flush(&self.flushes, ran, effect);
                 self.elements.credit_twin(&self.flushes, ran);
@@ -330,7 +336,16 @@ impl Judge {
         if prev.launch == now.launch {
             let ordered = prev.wave == now.wave || prev.barriers < now.barriers;
             let atomics = synchronises(prev) && access.synchronises();
-            return if ordered || atomics { Inside::Ordered } else { Inside::Waves };
+            if !ordered && !atomics {
+                return Inside::Waves;
+            }
+            // In WGP mode the two may sit on units with caches of their own.
+            let apart = self.topology.units_per_group > 1 && prev.wave != now.wave;
+            if atomics || !apart || now.kind != AccessKind::Read || access.synchronises() {
+                return Inside::Ordered;
+            }
+            let fence = access.dispatch.map_or(0, |d| self.group_of(d, now.launch).fence);
+            return if fence > prev.seq { Inside::Ordered } else { Inside::NotDropped };
         }
         if synchronises(prev) && access.synchronises() {
             return Inside::Ordered;
@@ -357,6 +372,6 @@ pub(crate) enum Inside {
     Waves,
     /// Two groups.
     Groups,
-    /// Two groups in order, but the reader's own caches were not dropped.
+    /// In order, but the reader's own caches were not dropped.
     NotDropped,
 }

@@ -234,12 +234,14 @@ impl Queue {
 }
 
 /// What a wait or flush that was reached gave, for judging what was redundant.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Gave {
     /// Dispatches or copies known from then on, or the ME's place for the PFP.
     pub(crate) upto: u32,
     /// The place in the program at which it gave that.
     pub(crate) program: u32,
+    /// For the PFP: what the ME knew, and what the PFP had known before.
+    pub(crate) know: Option<(Snapshot, Snapshot)>,
 }
 
 /// All queues and the host.
@@ -286,6 +288,11 @@ impl Timeline {
             .queue()
             .and_then(|q| self.queue_at(q))
             .map_or(0, |q| q.program(epoch, &self.dispatches))
+    }
+
+    /// How far the ME of a queue has come in the program.
+    pub(crate) fn me_place(&self, queue: QueueId) -> u32 {
+        self.queue_at(queue).map_or(0, |q| q.me_at)
     }
 
     /// The host does something: its number, and what it knows, itself included.
@@ -480,9 +487,10 @@ impl Timeline {
         };
         let eop = queue.eop_programs.len() as u32 - queue.pending_eop.len() as u32;
         let program = if pfp { queue.pfp_at } else { queue.me_at };
+        let had = queue.agent(pfp).know.clone();
         let know = Arc::make_mut(&mut queue.agent(pfp).know);
-        if let Some(other) = joins {
-            know.join(&other);
+        if let Some(other) = &joins {
+            know.join(other);
         }
         let mine = know.of_mut(index);
         let upto = match level {
@@ -506,7 +514,8 @@ impl Timeline {
                 started
             }
         };
-        Gave { upto, program }
+        let gained = joins.filter(|_| level == Level::MicroEngine).map(|know| (know, had));
+        Gave { upto, program, know: gained }
     }
 
     /// An end-of-pipe event takes effect.

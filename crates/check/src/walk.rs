@@ -121,9 +121,8 @@ impl<'a> Walk<'a> {
         };
         self.last_reach = Some((run.write, reach));
         if reach.order != Order::Before {
-            let atomics = writer.kind == AccessKind::Atomic
-                && access.record.kind == AccessKind::Atomic
-                && reach.order == Order::Landing;
+            let atomics =
+                writer.kind == AccessKind::Atomic && access.record.kind == AccessKind::Atomic;
             if !atomics {
                 self.judge.blame_order(writer, access, reach.order, bytes);
             }

@@ -157,7 +157,7 @@ fn code_needs_the_instruction_cache_invalidated() {
 #[test]
 fn an_invalidate_before_the_wait_is_too_early() {
     let s = reread(ProfileName::SeriesX, vector, &[&l1i, &wait]);
-    assert_eq!(s.errors(), ["possible flush-order: invalidate vector L0 and GL1"]);
+    assert_eq!(s.errors(), ["possible flush-order: wait for shaders"]);
     let h = &s.hazards()[0];
     assert!(matches!(h.misses[0], Miss::TooEarly { action: A::InvalidateL1, .. }));
 }

@@ -252,7 +252,9 @@ fn land(core: &mut Core, queue: &mut Queue, event: &EndOfPipe) {
     if let Some((after, reached)) = before
         && after == event.after
     {
-        level = level.max(reached);
+        // What memory has not confirmed yet, an event that confirms waits for.
+        let confirmed = if event.confirm { Level::Confirmed } else { reached };
+        level = level.max(reached).max(confirmed);
     }
     let (late, now): (Vec<_>, Vec<_>) =
         event.flush.actions.iter().partition(|&&a| overtaken(core, event, a));
