@@ -25,8 +25,8 @@ fn files() -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).expect("the folder is part of the repository");
         for entry in entries {
             let path = entry.expect("a readable folder").path();
-            if path.is_dir() && !path.ends_with("scenarios") {
-                continue;
+            if path.is_dir() {
+                folders.push(path);
             } else if path.extension().is_some_and(|e| e == "yaml") {
                 files.push(path);
             }
