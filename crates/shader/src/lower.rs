@@ -14,6 +14,7 @@ mod constants;
 mod control;
 mod debug;
 mod dominance;
+mod flush;
 mod fold;
 mod glsl;
 mod handle;
@@ -101,6 +102,7 @@ impl Default for LowerOptions {
 pub fn kernel(words: &[u32], options: &LowerOptions) -> Result<Kernel, ShaderError> {
     let module = module::Module::parse(words, options)?;
     let entry = pick(&module, options)?;
+    no_false_derivatives(words, &module, entry.function)?;
     let group_size = group_size(&module, entry.function)?;
     let mut lower = Lower {
         dynamic: scan::dynamic(&module),
@@ -114,12 +116,14 @@ pub fn kernel(words: &[u32], options: &LowerOptions) -> Result<Kernel, ShaderErr
         lds_bytes: 0,
         scratch_bytes: 0,
         group_size,
+        from_dxc: words[2] >> 16 == DXC,
         quads: quads(&module, entry.function, group_size),
         lines: debug::Lines::default(),
         formats: Vec::new(),
         ballots: HashSet::new(),
         masks: HashMap::new(),
     };
+    lower.b.flush = flush(&module, entry.function);
     lower.b.begin()?;
     lower.inline(entry.function, Vec::new())?;
     registers::assign(&mut lower.resources, &lower.implicit)?;
@@ -168,6 +172,8 @@ struct Lower<'m, 'w> {
     lds_bytes: u32,
     scratch_bytes: u32,
     group_size: [u32; 3],
+    /// DXC made the module.
+    from_dxc: bool,
     /// Four lanes in a row are 2 by 2 threads, not 4 in a row.
     quads: bool,
     lines: debug::Lines,
@@ -210,6 +216,49 @@ fn quads(module: &module::Module<'_>, entry: u32, [x, y, _]: [u32; 3]) -> bool {
     asked && x.is_multiple_of(2) && y.is_multiple_of(2)
 }
 
+/// The widths of floats whose subnormals are 0.
+fn flush(module: &module::Module<'_>, entry: u32) -> flush::Flush {
+    use spirv::ExecutionMode as M;
+    let mut flush = flush::Flush::default();
+    for &(_, i) in module.modes.iter().filter(|m| m.0 == entry) {
+        if let [_, mode, bits, ..] = *module.insts[i].args {
+            if mode == M::DenormFlushToZero as u32 {
+                flush.add(bits);
+            } else if mode == M::DenormPreserve as u32 && bits == 32 {
+                flush.keep_single = true;
+            }
+        }
+    }
+    flush
+}
+
+/// DXC's number among generators of modules.
+const DXC: u32 = 14;
+
+/// Refuses what DXC 1.8 makes of `ddx`, `ddy` and `fwidth` in a compute shader:
+/// it asks for groups of derivatives, and then takes the constant 0xDEADBEEF (or,
+/// optimised, twice it and the like) for their values.
+fn no_false_derivatives(words: &[u32], module: &module::Module<'_>, entry: u32) -> R<()> {
+    use spirv::ExecutionMode as M;
+    const SIGNIFICAND: u64 = 0x007F_FFFF;
+    let asks = module.modes.iter().filter(|m| m.0 == entry).any(|&(_, i)| {
+        let mode = module.insts[i].args.get(1).copied();
+        let groups = [M::DerivativeGroupQuadsKHR, M::DerivativeGroupLinearKHR];
+        groups.iter().any(|&g| mode == Some(g as u32))
+    });
+    let stands_in = |c: &constants::Constant| {
+        let single = matches!(module.ty(c.ty), Ok(types::Type::Float { bits: 32 }));
+        single && matches!(*c.bits, [v] if v & SIGNIFICAND == 0xDEAD_BEEF & SIGNIFICAND)
+    };
+    if asks && words[2] >> 16 == DXC && module.constants.values().any(stands_in) {
+        return Err(ShaderError::unsupported(
+            "ddx, ddy or fwidth in HLSL: DXC has none for compute shaders (QuadReadAcrossX and \
+             QuadReadAcrossY give the values to subtract)",
+        ));
+    }
+    Ok(())
+}
+
 /// The most threads a group may have.
 const MAX_THREADS: u64 = 1024;
 
@@ -233,6 +282,13 @@ fn group_size(module: &module::Module<'_>, entry: u32) -> R<[u32; 3]> {
                 let word = |i| ins.arg(i).and_then(|id| module.constant_u32(id));
                 let [x, y, z] = [2, 3, 4].map(|i| word(i).map_err(|e| ins.place(e)));
                 size = Some([x?, y?, z?]);
+            }
+            // Honoured where code is emitted; see `flush`.
+            M::DenormFlushToZero => {
+                let bits = ins.arg(2).map_err(|e| ins.place(e))?;
+                if !flush::Flush::default().add(bits) {
+                    return refuse(format!("flushing of {bits}-bit floats"));
+                }
             }
             M::SubgroupUniformControlFlowKHR
             | M::MaximallyReconvergesKHR

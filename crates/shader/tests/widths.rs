@@ -234,3 +234,47 @@ fn lanes_of_a_quad_are_a_square_of_threads_where_the_module_says_so() {
       store Out @ %21 * 4 <- %27
     ");
 }
+
+#[test]
+fn derivatives_that_dxc_does_not_make_are_refused() {
+    for call in ["ddx(f)", "ddy_fine(f) * 2", "fwidth(f)"] {
+        let text = format!(
+            "RWStructuredBuffer<float> O : register(u0);
+             [numthreads(8, 4, 1)] void main(uint i : SV_GroupIndex) {{
+               float f = O[i]; O[i] = {call}; }}"
+        );
+        let source = Source::text(Language::Hlsl, "a.hlsl", text);
+        let e = load_kernel(&source, &options(), &LowerOptions::default()).unwrap_err();
+        assert!(e.to_string().contains("ddx, ddy or fwidth"), "{call}: {e}");
+    }
+}
+
+#[test]
+fn subnormals_are_flushed_where_the_module_asks_for_it() {
+    let k = lower_text(
+        "OpExecutionMode %main LocalSize 8 1 1
+         OpExecutionMode %main DenormFlushToZero 32",
+        "%pair = OpConstant %float 1e-40",
+        "%bits = OpLoad %uint %place
+         %x = OpBitcast %float %bits
+         %sum = OpFAdd %float %x %pair
+         %back = OpBitcast %uint %sum
+         OpStore %place %back",
+    );
+    insta::assert_snapshot!(k, @"
+    kernel main [8, 1, 1] wave64
+    u0 Out: structured(4)
+      %0 = thread_index
+      %1 = load Out @ %0 * 4
+      %3 = and %1, 0x7f800000
+      %5:bool = ieq %3, 0
+      %7 = and %1, 0x80000000
+      %8 = select %5, %7, %1
+      %9 = fadd %8, 0
+      %10 = and %9, 0x7f800000
+      %11:bool = ieq %10, 0
+      %12 = and %9, 0x80000000
+      %13 = select %11, %12, %9
+      store Out @ %0 * 4 <- %13
+    ");
+}

@@ -1,11 +1,12 @@
 //! Emission: the block being written, fresh registers, launch values.
 
 use super::R;
+use super::flush::Flush;
 use super::fold;
 use super::pool::{Pool, Pure, Simple};
 use crate::ShaderError;
 use crate::ir::{BinOp, Block, Builtin, Inst, Label, Loc, Reg, RegKind, Stmt, TerOp, Ty, UnOp};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The most instructions a kernel may have, all calls inlined.
 const MAX_INSTS: usize = 1_000_000;
@@ -21,6 +22,10 @@ pub(super) struct Builder {
     /// Blocks being written, innermost last.
     open: Vec<Block>,
     builtins: HashMap<Builtin, Reg>,
+    /// Floats whose subnormals are 0.
+    pub flush: Flush,
+    /// Floats that are surely not subnormal.
+    pub clean: HashSet<Reg>,
     pub loc: Loc,
     labels: u32,
     count: usize,
@@ -127,6 +132,12 @@ impl Builder {
     }
 
     fn pure(&mut self, pure: Pure, to: Ty) -> Reg {
+        let (pure, flush) = self.without_subnormals(pure);
+        let value = self.computed(pure, to);
+        if flush { self.flushed(value) } else { value }
+    }
+
+    fn computed(&mut self, pure: Pure, to: Ty) -> Reg {
         let pure = match self.pool.simplify(pure, to) {
             Simple::Reg(reg) => return reg,
             Simple::Op(pure) => pure,

@@ -61,6 +61,17 @@ const fn binary(op: G) -> Option<BinOp> {
     })
 }
 
+/// Functions that read subnormals as 0 (see `flush`): those of the transcendental
+/// unit whose result shows it, and HLSL's `degrees` and `radians`. Not the inverse
+/// square root: inner loops live by it, and 1e19 in place of an infinity is
+/// allowed.
+const fn reads_no_subnormals(op: G) -> bool {
+    matches!(
+        op,
+        G::Sqrt | G::Log | G::Log2 | G::Sin | G::Tan | G::Sinh | G::Tanh | G::Radians | G::Degrees
+    )
+}
+
 /// What the first operand of a function is.
 const fn takes(op: G) -> Takes {
     match op {
@@ -140,9 +151,19 @@ impl Lower<'_, '_> {
     }
 
     fn function(&mut self, ins: &Ins<'_>, op: G) -> R<()> {
-        let a = self.operand_regs(ins, 0)?;
+        let mut a = self.operand_regs(ins, 0)?;
         let n = a.len();
         let ty = self.one_type(takes(op), &a)?;
+        if reads_no_subnormals(op) {
+            a.iter_mut().for_each(|a| *a = self.b.function_operand(*a));
+        }
+        // HLSL's `abs` of an unsigned number is that number; DXC 1.8 writes SAbs.
+        if op == G::SAbs && self.from_dxc {
+            let (scalar, _) = self.m.components(ins.ty)?;
+            if !self.m.signed.contains(&scalar) {
+                return self.bind_regs(ins, a);
+            }
+        }
         if let Some(op) = unary(op) {
             let to = self.m.scalar(self.m.components(ins.ty)?.0)?;
             let finds = matches!(op, UnOp::FindLsb | UnOp::FindSMsb | UnOp::FindUMsb);

@@ -291,6 +291,17 @@ impl Lower<'_, '_> {
     }
 
     fn reduce_one(&mut self, op: ReduceOp, reach: Reach, a: Reg) -> Reg {
+        let floats =
+            matches!(op, ReduceOp::FAdd | ReduceOp::FMul | ReduceOp::FMin | ReduceOp::FMax);
+        if floats {
+            let a = self.b.flushed(a);
+            let value = self.reduce_plain(op, reach, a);
+            return self.b.flushed(value);
+        }
+        self.reduce_plain(op, reach, a)
+    }
+
+    fn reduce_plain(&mut self, op: ReduceOp, reach: Reach, a: Reg) -> Reg {
         let dst = self.b.temp(self.b.pool.ty(a));
         let scan = reach.scan;
         self.b.inst(match reach.mask {
