@@ -4,7 +4,10 @@
 use super::fake;
 use super::rig::{COMPUTE, COMPUTE2, DMA, GFX, List, PROFILES, Rig};
 use crate::{LoadedKernel, Outcome, QueueKind, RunMode};
-use wavefence_base::{Client, Generation, GpuAddress, Profile, ProfileName, Topology};
+use std::sync::{Arc, Mutex};
+use wavefence_base::{
+    Client, Event, Generation, GpuAddress, MemoryAccess, Observer, Profile, ProfileName, Topology,
+};
 use wavefence_pm4::{Field, Kind, Ring, coher, data_sel, function, gcr, int_sel, sel};
 
 /// What stands between producer and consumer.
@@ -639,5 +642,59 @@ fn a_value_that_lies_in_l2_never_ends_a_wait_on_memory() {
         let by = Writer::Shader(QueueId(0), DispatchId(0));
         assert_eq!(stall.waits[0].verdict, StallVerdict::ValueInL2(by));
         assert_eq!(stall.waits[0].present, 0);
+    }
+}
+
+/// Keeps the place and the words of everything it hears.
+#[derive(Clone, Default)]
+struct Everything(Arc<Mutex<Vec<(Option<u64>, String)>>>);
+
+impl Observer for Everything {
+    fn event(&mut self, event: &Event) {
+        let seq = match event {
+            Event::Flush { seq, .. } => Some(*seq),
+            _ => None,
+        };
+        self.0.lock().unwrap().push((seq, format!("{event:?}")));
+    }
+
+    fn wants_accesses(&self) -> bool {
+        true
+    }
+
+    fn access(&mut self, access: &MemoryAccess<'_>) {
+        self.0.lock().unwrap().push((Some(access.seq), format!("{access:?}")));
+    }
+}
+
+#[test]
+fn accesses_and_cache_actions_come_in_one_order_and_repeat() {
+    let heard = |profile| {
+        let mut t = things(profile);
+        let everything = Everything::default();
+        t.rig.device.add_observer(Box::new(everything.clone()));
+        let list = t.produce(t.rig.list(GFX), Producer::Store, Consumer::Vector);
+        let pair =
+            Pair { profile, kind: GFX, producer: Producer::Store, consumer: Consumer::Vector };
+        let list = between(&t, list, &[Cs, L1, Pfp], &pair);
+        let list = t.consume(list, Consumer::Vector);
+        t.rig.submit(list);
+        t.rig.run_idle();
+        assert_eq!(t.rig.u32(t.out), NEW);
+        let heard = everything.0.lock().unwrap().clone();
+        heard
+    };
+    for profile in PROFILES {
+        let first = heard(profile);
+        let places: Vec<u64> = first.iter().filter_map(|h| h.0).collect();
+        assert!(places.is_sorted() && places.len() > 20, "{profile}: {places:?}");
+        for word in ["client: CommandFetch", "client: Instruction", "client: ShaderVector"] {
+            assert!(first.iter().any(|h| h.1.contains(word)), "{profile}: {word}");
+        }
+        assert!(first.last().is_some_and(|h| h.1.contains("client: Host")), "{profile}");
+        let reached = first.iter().position(|h| h.1.contains("level: Accepted"));
+        let store = first.iter().position(|h| h.1.contains("kind: Write") && h.1.contains("Wave"));
+        assert!(store < reached, "{profile}");
+        assert_eq!(heard(profile), first);
     }
 }
