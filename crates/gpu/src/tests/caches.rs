@@ -645,9 +645,12 @@ fn a_value_that_lies_in_l2_never_ends_a_wait_on_memory() {
     }
 }
 
-/// Keeps the place and the words of everything it hears.
+/// An access or event: its place, if it has one, and its words.
+type Heard = (Option<u64>, String);
+
+/// Keeps everything it hears.
 #[derive(Clone, Default)]
-struct Everything(Arc<Mutex<Vec<(Option<u64>, String)>>>);
+struct Everything(Arc<Mutex<Vec<Heard>>>);
 
 impl Observer for Everything {
     fn event(&mut self, event: &Event) {
@@ -681,8 +684,7 @@ fn accesses_and_cache_actions_come_in_one_order_and_repeat() {
         t.rig.submit(list);
         t.rig.run_idle();
         assert_eq!(t.rig.u32(t.out), NEW);
-        let heard = everything.0.lock().unwrap().clone();
-        heard
+        everything.0.lock().unwrap().clone()
     };
     for profile in PROFILES {
         let first = heard(profile);
