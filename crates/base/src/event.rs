@@ -302,6 +302,8 @@ pub enum Event {
         packet: GpuAddress,
         /// What was complete when its value was written.
         level: Level,
+        /// It asked for an L2 write-back that its value has overtaken.
+        overtook: bool,
     },
     /// An engine copied or filled memory.
     Transfer {

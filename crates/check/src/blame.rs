@@ -236,7 +236,7 @@ impl Judge {
     /// A reader that bypasses L2, and no write-back in time.
     pub(crate) fn blame_write_back(&mut self, writer: &Record, access: &Access, bytes: Bytes) {
         let at = bytes.range.start;
-        if let Some(packet) = self.overtaken(writer, access) {
+        if let Some(packet) = self.timeline.overtaken(writer.epoch, &access.know) {
             return self.blame_signal(writer, access, packet, bytes);
         }
         let mends = self.wait_for_it(Effect::WriteBackL2, writer, access).unwrap_or_else(|| {
@@ -363,19 +363,6 @@ impl Judge {
             }
             Some(_) | None => Vec::new(),
         }
-    }
-
-    /// The end-of-pipe event that the reader waited for and whose own write-back its
-    /// value has overtaken.
-    fn overtaken(&self, writer: &Record, access: &Access) -> Option<GpuAddress> {
-        let (_, dispatch) = self.timeline.dispatch_of(writer.epoch)?;
-        let late = |r: &Ran| {
-            r.by.stream == Stream::EndOfPipe
-                && r.know.landed(writer.epoch)
-                && access.know.landed(r.by)
-                && !r.before(&access.know)
-        };
-        self.flushes.last(Effect::WriteBackL2, dispatch.seq, late).map(|r| r.packet)
     }
 
     /// The mend where the right flush stands behind the writer on the writer's own

@@ -80,7 +80,9 @@ impl Checker {
     /// As [`Self::hazards`]; `call` gives the packets of one call the same number, so
     /// that an element which a call needs two packets for is judged as one.
     pub fn hazards_by_call(&self, call: &dyn Fn(GpuAddress) -> u64) -> Vec<Hazard> {
-        let state = self.state();
+        let mut state = self.state();
+        let Judge { elements, flushes, .. } = &mut state.judge;
+        elements.settle(flushes);
         let mut list = state.judge.found.list().to_vec();
         list.extend(state.judge.elements.advice(state.judge.topology.generation, call));
         list
@@ -417,8 +419,8 @@ impl Observer for Checker {
             Event::Reached { queue, packet, engine, level } => {
                 state.reached(*queue, *packet, *engine, *level);
             }
-            Event::EndOfPipe { queue, packet, level } => {
-                state.judge.timeline.end_of_pipe(*queue, *packet, *level, seq);
+            Event::EndOfPipe { queue, packet, level, overtook } => {
+                state.judge.timeline.end_of_pipe(*queue, *packet, (*level, *overtook), seq);
             }
             // Accesses say what these moved; the rest is not about memory.
             Event::Transfer { .. }

@@ -32,6 +32,8 @@ pub(crate) struct Elements {
     shaders: Waits,
     dma: Waits,
     pfp: Waits,
+    /// Actions that are needed because the one before them was.
+    twins: BTreeMap<(Epoch, CacheAction), bool>,
 }
 
 impl Elements {
@@ -86,19 +88,26 @@ impl Elements {
         one.whole |= effect != Effect::WriteBackL2;
     }
 
-    /// Marks every execution of the same action by the next event of that stream: on
-    /// GFX7 and GFX8 the second of two end-of-pipe events completes the first.
+    /// An access needed that end-of-pipe action and so, on GFX7 and GFX8, the same one
+    /// of the stream's next event, whose value it was that waited for the first. That
+    /// one may come after the access.
     pub(crate) fn credit_twin(&mut self, flushes: &Flushes, ran: u32) {
         let first = flushes.get(ran);
-        if first.by.stream != Stream::EndOfPipe {
-            return;
-        }
-        let next = Epoch { number: first.by.number + 1, ..first.by };
-        if let Some(twin) = flushes.by_epoch(next, first.action) {
+        if first.by.stream == Stream::EndOfPipe {
+            let next = Epoch { number: first.by.number + 1, ..first.by };
             let whole = self.uses[first.element as usize].whole;
-            let one = &mut self.uses[twin.element as usize];
-            one.needed = true;
-            one.whole |= whole;
+            *self.twins.entry((next, first.action)).or_default() |= whole;
+        }
+    }
+
+    /// Credits the twins that have come. Call before [`Self::advice`].
+    pub(crate) fn settle(&mut self, flushes: &Flushes) {
+        for (&(epoch, action), &whole) in &self.twins {
+            if let Some(twin) = flushes.by_epoch(epoch, action) {
+                let one = &mut self.uses[twin.element as usize];
+                one.needed = true;
+                one.whole |= whole;
+            }
         }
     }
 

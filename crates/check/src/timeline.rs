@@ -99,6 +99,9 @@ pub(crate) struct Queue {
     pub(crate) dispatches: Vec<DispatchId>,
     /// Place in the program of the packet that the ME or the PFP is at.
     me_at: u32,
+    /// End-of-pipe events whose value overtook their own write-back, and what was
+    /// known then.
+    overtaken: Vec<(u32, GpuAddress, Snapshot)>,
     pfp_at: u32,
     /// Packets that the PFP has passed on, with their places.
     passed: VecDeque<(GpuAddress, u32)>,
@@ -137,6 +140,7 @@ impl Queue {
             has_pfp: false,
             dispatches: Vec::new(),
             me_at: 0,
+            overtaken: Vec::new(),
             pfp_at: 0,
             passed: VecDeque::new(),
             dma: 0,
@@ -288,6 +292,17 @@ impl Timeline {
             .queue()
             .and_then(|q| self.queue_at(q))
             .map_or(0, |q| q.program(epoch, &self.dispatches))
+    }
+
+    /// The end-of-pipe event of the writer's queue that `know` waited for, whose value
+    /// overtook its own write-back of what `writer` wrote.
+    pub(crate) fn overtaken(&self, writer: Epoch, know: &Knowledge) -> Option<GpuAddress> {
+        let queue = self.queue_at(writer.queue()?)?;
+        let known = know.of(writer.queue);
+        let late = |(number, _, then): &&(u32, GpuAddress, Snapshot)| {
+            *number <= known.eop && *number > known.eop_done && then.landed(writer)
+        };
+        queue.overtaken.iter().rev().find(late).map(|&(_, packet, _)| packet)
     }
 
     /// How far the ME of a queue has come in the program.
@@ -519,7 +534,13 @@ impl Timeline {
     }
 
     /// An end-of-pipe event takes effect.
-    pub(crate) fn end_of_pipe(&mut self, id: QueueId, packet: GpuAddress, level: Level, seq: u64) {
+    pub(crate) fn end_of_pipe(
+        &mut self,
+        id: QueueId,
+        packet: GpuAddress,
+        (level, overtook): (Level, bool),
+        seq: u64,
+    ) {
         let queue = self.queue(id);
         let Some(at) = queue.pending_eop.iter().position(|p| p.packet == packet) else { return };
         let Some(pending) = queue.pending_eop.drain(..=at).next_back() else { return };
@@ -543,6 +564,9 @@ impl Timeline {
             mine.eop_confirmed = mine.eop_confirmed.max(pending.number);
         }
         queue.landed = Arc::new(know);
+        if overtook {
+            queue.overtaken.push((pending.number, packet, queue.landed.clone()));
+        }
         queue.landing = Some(packet);
         queue.late = Some(pending);
         let (landed, due) = (queue.landed.clone(), std::mem::take(&mut queue.due));

@@ -479,7 +479,7 @@ fn command_buffers_are_in_order_behind_their_submit() {
     for late in [false, true] {
         let mut s = Script::new(ProfileName::SeriesX);
         let buffer = GpuRange::new(GpuAddress(X), 64);
-        let mut write = |s: &mut Script, at: u64| s.host_write(at, 64);
+        let write = |s: &mut Script, at: u64| s.host_write(at, 64);
         if !late {
             write(&mut s, X);
         }

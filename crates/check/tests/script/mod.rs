@@ -367,7 +367,8 @@ impl Script {
         let agent = Agent::Engine { queue, engine: Engine::EndOfPipe, packet };
         self.access(agent, Client::EndOfPipe, AccessKind::Write, false, at, 4);
         self.value(Writer::Queue(queue), Some(packet), at);
-        self.event(Event::EndOfPipe { queue, packet, level });
+        let overtook = !actions.is_empty() && late;
+        self.event(Event::EndOfPipe { queue, packet, level, overtook });
         if !actions.is_empty() && late {
             self.flushed(queue, packet, actions, None, true);
         }

@@ -265,7 +265,8 @@ fn land(core: &mut Core, queue: &mut Queue, event: &EndOfPipe) {
     let how = How { bottom: true, ..How::default() };
     sync::act(core, queue.id, event.packet, &Flush { actions: now, range }, how);
     write_value(core, queue, event);
-    if !late.is_empty() {
+    let overtook = !late.is_empty();
+    if overtook {
         queue.late = Some(Late {
             due: core.flight.due(),
             packet: event.packet,
@@ -275,7 +276,7 @@ fn land(core: &mut Core, queue: &mut Queue, event: &EndOfPipe) {
         });
     }
     let (queue, packet) = (queue.id, event.packet);
-    core.emit(|| Event::EndOfPipe { queue, packet, level });
+    core.emit(|| Event::EndOfPipe { queue, packet, level, overtook });
     if event.interrupt {
         core.emit(|| Event::Interrupt { queue, packet });
     }
