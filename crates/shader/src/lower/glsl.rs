@@ -205,16 +205,7 @@ impl Lower<'_, '_> {
                 }
                 self.bind_regs(ins, out)
             }
-            G::Step => {
-                let x = self.operand_like(ins, 1, n, ty)?;
-                let (zero, one) = (self.b.float_of(ty, 0.0), self.b.float_of(ty, 1.0));
-                let mut out = Vec::new();
-                for i in 0..n {
-                    let below = self.b.bin(BinOp::FOLt, x[i], a[i]);
-                    out.push(self.b.select(below, zero, one));
-                }
-                self.bind_regs(ins, out)
-            }
+            G::Step => self.step_function(ins, &a),
             G::SmoothStep => self.smooth_step(ins, &a),
             G::Fma => {
                 let (b, c) = (self.operand_like(ins, 1, n, ty)?, self.operand_like(ins, 2, n, ty)?);
@@ -231,6 +222,18 @@ impl Lower<'_, '_> {
             | G::Refract => self.geometry(ins, op, &a),
             _ => self.packing(ins, op, &a),
         }
+    }
+
+    fn step_function(&mut self, ins: &Ins<'_>, edge: &[Reg]) -> R<()> {
+        let (n, ty) = (edge.len(), self.b.pool.ty(edge[0]));
+        let x = self.operand_like(ins, 1, n, ty)?;
+        let (zero, one) = (self.b.float_of(ty, 0.0), self.b.float_of(ty, 1.0));
+        let mut out = Vec::new();
+        for i in 0..n {
+            let below = self.b.bin(BinOp::FOLt, x[i], edge[i]);
+            out.push(self.b.select(below, zero, one));
+        }
+        self.bind_regs(ins, out)
     }
 
     fn clamp(&mut self, ins: &Ins<'_>, op: G, a: &[Reg]) -> R<()> {
