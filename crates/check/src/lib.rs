@@ -57,6 +57,10 @@
 //! runs on are chance, so they excuse nothing. A line that nobody can have filled is
 //! cold, and silent.
 //!
+//! *Not judged yet.* Group-shared memory (no record tells of it), lines that volatile
+//! accesses filled (actions on those alone protect nothing), colour and depth blocks.
+//! Faults are the device's; [`rules::of_fault`] says which rule each breaks.
+//!
 //! *Verdicts.* Proven: the record of the read says that its bytes were taken before
 //! the write. Possible: the axioms allow it. Advice: at the end of the run no access
 //! needed the element.

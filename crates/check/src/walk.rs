@@ -4,7 +4,7 @@ use crate::blame::Bytes;
 use crate::clock::Stream;
 use crate::judge::{Access, Fills, Inside, Judge, Order, Reach};
 use crate::shadow::{ANOTHER, Cell, GROUPS, LINE, PAGE, Page, Record, SPLIT, Shadow, WAVES, id};
-use wavefence_base::{AccessKind, CacheClass, GpuAddress, GpuRange, Piece};
+use wavefence_base::{AccessKind, CacheClass, Client, GpuAddress, GpuRange, Piece};
 
 /// Consecutive bytes of one line with the same last write.
 #[derive(Clone, Copy)]
@@ -99,7 +99,10 @@ impl<'a> Walk<'a> {
     fn check_read(&mut self, run: Run, fills: &Fills, piece: &Piece) {
         let range = GpuRange::new(GpuAddress(run.start), run.end - run.start);
         if run.write == 0 {
-            if self.fresh.iter().any(|f| f.overlaps(range)) {
+            // Engines fetch whole lines and the host looks at what it likes.
+            let shader =
+                self.access.dispatch.is_some() && self.access.record.client != Client::Instruction;
+            if shader && self.fresh.iter().any(|f| f.overlaps(range)) {
                 let bytes = Bytes { range, lane: piece.lane, old: false };
                 self.judge.blame_uninitialised(self.access, bytes);
             }

@@ -234,6 +234,10 @@ impl Device {
     /// What is wrong with the description, or a limit of this host.
     pub fn allocate(&mut self, desc: AllocationDesc) -> Result<Allocation, Error> {
         let made = self.hardware.allocate(desc)?;
+        if let Some(checker) = &self.checker {
+            // A console's memory holds whatever was there.
+            checker.allocated(made.range, false);
+        }
         Ok(Allocation {
             id: made.id,
             name: made.desc.name.as_str().into(),
@@ -248,7 +252,11 @@ impl Device {
     /// If it is gone already or holds others.
     pub fn free(&mut self, allocation: &Allocation) -> Result<(), Error> {
         self.mine(allocation.device, "Release", allocation.name())?;
-        self.hardware.free(allocation.id)
+        self.hardware.free(allocation.id)?;
+        if let Some(checker) = &self.checker {
+            checker.freed(allocation.range);
+        }
+        Ok(())
     }
 
     /// A buffer in memory of its own.

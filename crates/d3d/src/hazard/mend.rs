@@ -6,7 +6,7 @@ use crate::face::Face;
 use crate::list::ListKind;
 use crate::names::Site;
 use wavefence_base::{GpuRange, QueueId};
-use wavefence_check::{Action, At, Hazard, Mend, rules, text};
+use wavefence_check::{Action, At, Hazard, Mend, text};
 
 impl Device {
     /// All parts of the mend, in order: `FlushPipelineX(BOP_CS_PARTIAL |
@@ -18,14 +18,14 @@ impl Device {
         while let Some(first) = rest.first() {
             let same = rest.iter().take_while(|m| m.at == first.at).count();
             let (group, after) = rest.split_at(same);
-            out.push(self.group(hazard, group));
+            out.push(self.group(group));
             rest = after;
         }
         out.join(", then ")
     }
 
     /// The parts at one place.
-    fn group(&self, hazard: &Hazard, mends: &[Mend]) -> String {
+    fn group(&self, mends: &[Mend]) -> String {
         let Some(at) = mends.first().map(|m| m.at) else { return String::new() };
         let site = match at {
             At::Before(packet) | At::In(packet) | At::Shader(packet) => self.site_at(packet),
@@ -37,7 +37,7 @@ impl Device {
             out.push(self.parts(&parts, at, site.as_ref()));
         }
         for mend in mends.iter().filter(|m| parts_of(&m.action).is_none()) {
-            out.push(self.other(hazard, &mend.action, at, site.as_ref()));
+            out.push(self.other(&mend.action, at, site.as_ref()));
         }
         out.join(", then ")
     }
@@ -58,7 +58,7 @@ impl Device {
         format!("{} before {place}", calls(parts, face, kind).join(", then "))
     }
 
-    fn other(&self, hazard: &Hazard, action: &Action, at: At, site: Option<&Site>) -> String {
+    fn other(&self, action: &Action, at: At, site: Option<&Site>) -> String {
         let face = site.map_or(Face::D3D12X, |s| s.face);
         let place = match at {
             At::Before(packet) => format!("before {}", self.call_short(packet)),
@@ -79,12 +79,7 @@ impl Device {
             Action::SignalAndWait { from, to } => self.signal_and_wait(*from, *to, face),
             Action::Widen(range) => self.widen(*range, face, &place),
             Action::GroupBarrier => {
-                let barrier = if hazard.rule == &rules::RACE_SHARED {
-                    "GroupMemoryBarrierWithGroupSync()"
-                } else {
-                    "AllMemoryBarrierWithGroupSync()"
-                };
-                format!("{barrier} between the two {place}")
+                format!("AllMemoryBarrierWithGroupSync() between the two {place}")
             }
             Action::Atomic => format!(
                 "an Interlocked… function for both accesses {place}, or two dispatches with {} \
