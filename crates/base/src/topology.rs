@@ -87,6 +87,9 @@ pub enum Client {
     Instruction,
     /// Atomics of shaders: executed in L2.
     ShaderAtomic,
+    /// Group-shared memory of shaders: no memory of the address space; addresses are
+    /// byte offsets in the group's own.
+    GroupShared,
     /// The command processor fetching command buffers.
     CommandFetch,
     /// The command processor reading indirect arguments and counts.
@@ -115,11 +118,12 @@ pub enum Client {
 
 impl Client {
     /// Every client.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::ShaderVector,
         Self::ShaderScalar,
         Self::Instruction,
         Self::ShaderAtomic,
+        Self::GroupShared,
         Self::CommandFetch,
         Self::IndirectArguments,
         Self::Predicate,
@@ -141,6 +145,7 @@ impl Client {
             Self::ShaderScalar => "a shader's scalar load (constants, descriptors)",
             Self::Instruction => "instruction fetch",
             Self::ShaderAtomic => "a shader's atomic",
+            Self::GroupShared => "a shader's access to group-shared memory",
             Self::CommandFetch => "command buffer fetch",
             Self::IndirectArguments => "the command processor's read of indirect arguments",
             Self::Predicate => "the command processor's read of a predicate",
@@ -292,6 +297,7 @@ impl Topology {
             | Client::CpDataMemory
             | Client::EndOfPipe
             | Client::Sdma
+            | Client::GroupShared
             | Client::Host => &[],
         }
     }

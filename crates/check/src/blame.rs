@@ -8,6 +8,7 @@ use crate::hazard::{Action, At, Hazard, Held, Mend, Miss, Side};
 use crate::judge::{Access, Inside, Judge, Order, Stale};
 use crate::rules;
 use crate::shadow::{ANOTHER, Record};
+use crate::shared::Race;
 use wavefence_base::{
     AccessKind, CacheClass, Client, Engine, GpuAddress, GpuRange, Level, QueueId, Rule, Verdict,
 };
@@ -231,6 +232,16 @@ impl Judge {
         let proven = bytes.old && now.kind != AccessKind::Write;
         let more = More { misses: Vec::new(), held: None, assumes: ORDER };
         self.add(rule, proven, sides, bytes, mends, more);
+    }
+
+    /// Two waves of a group, and no barrier between.
+    pub(crate) fn blame_shared(&mut self, race: &Race, now: &Record) {
+        let sides = (self.side(&race.earlier, None), self.side(now, Some(race.lane)));
+        let at = sides.1.packet.map_or(At::Host, At::Shader);
+        let mends = vec![Mend { action: Action::GroupBarrier, at }];
+        let bytes = Bytes { range: race.range, lane: race.lane, old: false };
+        let more = More { misses: Vec::new(), held: None, assumes: ORDER };
+        self.add(&rules::RACE_SHARED, false, sides, bytes, mends, more);
     }
 
     /// A reader that bypasses L2, and no write-back in time.

@@ -5,11 +5,12 @@ use crate::flushes::{Effect, Ran, effects, round_out};
 use crate::hazard::{Element, Hazard};
 use crate::judge::{Access, Judge, synchronises};
 use crate::shadow::{LAUNCH, Record, Shadow};
+use crate::shared::Shared;
 use crate::walk::walk;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wavefence_base::{
     AccessKind, Agent, CacheAction, CacheClass, Client, DispatchId, Engine, Event, Generation,
-    GpuAddress, GpuRange, Level, MemoryAccess, Observer, QueueId, SubmitId, Topology,
+    GpuAddress, GpuRange, Level, MemoryAccess, Observer, Piece, QueueId, SubmitId, Topology,
 };
 
 /// Watches a device. Clones share one state: one is given to the device as an
@@ -23,6 +24,7 @@ pub struct Checker {
 struct State {
     judge: Judge,
     shadow: Shadow,
+    shared: Shared,
     /// Memory that was allocated and holds nothing yet; written parts are known by
     /// their shadow.
     fresh: Vec<GpuRange>,
@@ -39,6 +41,7 @@ impl Checker {
         let state = State {
             judge: Judge::new(topology),
             shadow: Shadow::default(),
+            shared: Shared::default(),
             fresh: Vec::new(),
             compute: Vec::new(),
             seq: 0,
@@ -289,6 +292,9 @@ impl State {
         }
         let Some((record, know, dispatch)) = self.agent(access) else { return };
         self.judge.now += 1;
+        if access.client == Client::GroupShared {
+            return self.shared(&record, dispatch, access.pieces);
+        }
         if dispatch.is_some() && synchronises(&record) {
             self.synchronise(&record, dispatch, access);
         }
@@ -297,6 +303,14 @@ impl State {
         let signal = value && dispatch.is_none();
         let judged = Access { record, know, dispatch, path, number, signal };
         walk(&mut self.shadow, &mut self.judge, &judged, &self.fresh, access.pieces);
+    }
+
+    /// An access to group-shared memory.
+    fn shared(&mut self, record: &Record, dispatch: Option<DispatchId>, pieces: &[Piece]) {
+        let Some(dispatch) = dispatch else { return };
+        for race in self.shared.access(dispatch, record, pieces) {
+            self.judge.blame_shared(&race, record);
+        }
     }
 
     /// A coherent access passes the caches that other units do not share.
@@ -422,12 +436,12 @@ impl Observer for Checker {
             Event::EndOfPipe { queue, packet, level, overtook } => {
                 state.judge.timeline.end_of_pipe(*queue, *packet, (*level, *overtook), seq);
             }
+            Event::GroupEnd { dispatch, group } => state.shared.end(*dispatch, *group),
             // Accesses say what these moved; the rest is not about memory.
             Event::Transfer { .. }
             | Event::Printed(_)
             | Event::HostWrite { .. }
             | Event::GroupBegin { .. }
-            | Event::GroupEnd { .. }
             | Event::ValueLost { .. }
             | Event::WaitBlocked { .. }
             | Event::Marker { .. }

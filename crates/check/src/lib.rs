@@ -57,8 +57,10 @@
 //! runs on are chance, so they excuse nothing. A line that nobody can have filled is
 //! cold, and silent.
 //!
-//! *Not judged yet.* Group-shared memory (no record tells of it), lines that volatile
-//! accesses filled (actions on those alone protect nothing), colour and depth blocks.
+//! *Group-shared memory.* Each group has its own; barriers and atomics order its waves,
+//! and nothing else does.
+//!
+//! *Not judged yet.* Lines that volatile accesses filled (actions on those alone protect nothing), colour and depth blocks.
 //! Faults are the device's; [`rules::of_fault`] says which rule each breaks.
 //!
 //! *Verdicts.* Proven: the record of the read says that its bytes were taken before
@@ -78,6 +80,7 @@ pub mod hazard;
 mod judge;
 pub mod rules;
 mod shadow;
+mod shared;
 pub mod text;
 mod timeline;
 mod walk;

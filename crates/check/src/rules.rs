@@ -77,7 +77,9 @@ rules! {
     12 RACE_DISPATCH "race-dispatch": "Two waves of one dispatch touch the same bytes without order: from different groups, or from one group with no barrier between.", "hardware/caches.md 1.8; section 7 B18",
       "Groups of a dispatch run in any order and at once; only atomics and coherent accesses put them in order. Waves of a group are in order where a group barrier stands between. Lanes of one instruction of one wave are one access.",
       "group 0 writes X[1]; group 1 reads X[1]\nmend: two dispatches with a wait between, or an atomic";
-    // 13 is kept for races in group-shared memory, of which no record tells yet.
+    13 RACE_SHARED "race-shared": "Two waves of a group touch the same group-shared bytes with no barrier between.", "HLSL GroupMemoryBarrierWithGroupSync; peers.md matrix row 26",
+      "Group-shared memory has no order between waves but that of group barriers and atomics.",
+      "wave 0 writes S[0]; wave 1 reads S[0]\nmend: a group barrier between";
     14 RACE_HOST "race-host": "The host and the GPU touch the same bytes with no order between them.", "hardware/caches.md 1.7; peers.md matrix row 30",
       "The host is in order with a queue's work by submitting it and by waiting for a value or for a submission to be done. Memory that a submitted list uses must not be written, nor its results read, in between.",
       "submit a list that reads X\nthe host writes X\nmend: wait for the list's fence before writing X";

@@ -13,7 +13,7 @@ use crate::names::Site;
 use spell::Part;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use wavefence_base::{AccessKind, CacheAction, Finding, GpuAddress, GpuRange, Verdict};
+use wavefence_base::{AccessKind, CacheAction, Client, Finding, GpuAddress, GpuRange, Verdict};
 use wavefence_check::{Element, Hazard, Miss, Side, rules, text};
 use wavefence_shader::ir::Loc;
 
@@ -259,7 +259,13 @@ impl Device {
     }
 
     fn pair_text(&self, h: &Hazard, first: &Side, second: &Side) -> String {
-        let bytes = h.range.map_or("memory".into(), |r| self.memory_text(r));
+        let bytes = match h.range {
+            Some(r) if second.client == Client::GroupShared => {
+                format!("bytes {}..{} of group-shared memory", r.start.0, r.end())
+            }
+            Some(r) => self.memory_text(r),
+            None => "memory".into(),
+        };
         let (one, two) = (self.side_text(first), self.side_text(second));
         let stale = h.held.is_some() || h.rule == &rules::MISSING_WRITE_BACK;
         match (stale, h.verdict) {
@@ -324,7 +330,14 @@ impl Device {
 
     fn hazard_properties(&self, h: &Hazard) -> Vec<(&'static str, String)> {
         let mut out = Vec::new();
-        if let Some(range) = h.range {
+        let shared = h.consumer.is_some_and(|s| s.client == Client::GroupShared);
+        if let Some(range) = h.range
+            && shared
+        {
+            out.push(("resource", "group-shared memory".into()));
+            out.push(("offset", range.start.0.to_string()));
+            out.push(("bytes", range.len.to_string()));
+        } else if let Some(range) = h.range {
             if let Some((name, offset)) = self.memory_names(range).into_iter().next() {
                 out.push(("resource", name));
                 out.push(("offset", offset.to_string()));

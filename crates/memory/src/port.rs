@@ -1,6 +1,6 @@
 //! How a wave reaches memory: one request per wave, not per lane.
 
-use wavefence_base::{GpuAddress, LaneMask};
+use wavefence_base::{AccessKind, GpuAddress, LaneMask};
 
 /// One value per lane.
 pub type Lanes = [u32; 64];
@@ -78,6 +78,24 @@ pub trait Port {
 
     /// Reads the same bytes for the whole wave, through the scalar cache.
     fn scalar(&mut self, address: GpuAddress, out: &mut [u8]);
+
+    /// True if [`Self::group_shared`] wants to be told.
+    fn watches_group_shared(&self) -> bool {
+        false
+    }
+
+    /// Lanes accessed the group's shared memory, `bytes` each from their offsets in it.
+    /// Moves nothing: the shared memory is the executor's; a port may keep a record.
+    fn group_shared(
+        &mut self,
+        kind: AccessKind,
+        offsets: &Lanes,
+        mask: LaneMask,
+        bytes: u32,
+        loc: u32,
+    ) {
+        let _ = (kind, offsets, mask, bytes, loc);
+    }
 
     /// A device-memory barrier: orders what this wave did before it with what it
     /// does after, as everyone else sees it. A port whose accesses take effect

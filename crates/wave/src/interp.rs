@@ -109,6 +109,8 @@ struct State {
     ids: Box<[Lanes; 3]>,
     /// What ended the wave early.
     refused: Option<Limit>,
+    /// Somebody wants to be told of accesses to group-shared memory.
+    watched: bool,
 }
 
 /// What an instruction leaves to do.
@@ -150,6 +152,7 @@ impl State {
             ids_for: None,
             ids: Box::new([[0; 64]; 3]),
             refused: None,
+            watched: false,
         }
     }
 
@@ -181,6 +184,7 @@ impl State {
     }
 
     fn steps(&mut self, flat: &Flat, env: &mut Env<'_>) -> Stop {
+        self.watched = env.port.watches_group_shared();
         loop {
             match &flat.steps[self.pc] {
                 Step::Ops { first, end } => {

@@ -198,6 +198,8 @@ pub struct Plain {
     pub n: usize,
     /// Bytes of a component.
     pub width: u8,
+    /// Source line index.
+    pub loc: u32,
 }
 
 impl Plain {
@@ -301,7 +303,8 @@ impl Flat {
     /// An access by address of one component.
     pub fn global(&self, base: Reg, addr: Addr, width: u8, request: Access) -> Plain {
         let place = Place::Global { base: self.loc(base), request };
-        Plain { place, at: self.offsets(addr), regs: [Loc::default(); 4], n: 1, width }
+        let loc = request.loc;
+        Plain { place, at: self.offsets(addr), regs: [Loc::default(); 4], n: 1, width, loc }
     }
 
     /// Two words a lane.
@@ -338,6 +341,6 @@ impl Flat {
         let mut locs = [Loc::default(); 4];
         locs.iter_mut().zip(regs).for_each(|(l, r)| *l = self.loc(*r));
         let width = bits(self.kernel.reg(regs[0]).ty) as u8 / 8;
-        Plain { place, at: self.offsets(addr), regs: locs, n: regs.len(), width }
+        Plain { place, at: self.offsets(addr), regs: locs, n: regs.len(), width, loc }
     }
 }

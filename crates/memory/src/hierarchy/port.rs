@@ -475,6 +475,34 @@ impl Port for WavePort<'_> {
         self.finish(&a, MissOp::Scalar, out.len() as u32, seq, &wrong);
     }
 
+    fn watches_group_shared(&self) -> bool {
+        self.h.record.on
+    }
+
+    fn group_shared(
+        &mut self,
+        kind: AccessKind,
+        offsets: &Lanes,
+        mask: LaneMask,
+        bytes: u32,
+        loc: u32,
+    ) {
+        let seq = self.h.next_seq();
+        for lane in mask.iter() {
+            let at = u64::from(offsets[lane as usize]);
+            self.h.record.touch(at, u64::from(bytes), lane as u8, None, 0);
+        }
+        self.h.record.finish(Head {
+            seq,
+            agent: self.wave.agent,
+            client: Client::GroupShared,
+            kind,
+            coherent: false,
+            volatile: false,
+            loc,
+        });
+    }
+
     fn fence(&mut self) {
         let seq = self.h.next_seq();
         self.h.land_unit(self.wave.unit);

@@ -12,7 +12,7 @@ use crate::exec::Env;
 use crate::image::{Change, change};
 use crate::program::{BufferRef, Flat, Place, Plain};
 use crate::simd::Offsets;
-use wavefence_base::{GpuAddress, LaneMask};
+use wavefence_base::{AccessKind, GpuAddress, LaneMask};
 use wavefence_memory::port::{Access, Atomic, Lanes, Port};
 use wavefence_shader::ir::{AtomicOp, Inst, Order, Reg, ResourceRef, Space};
 
@@ -130,6 +130,27 @@ impl State {
         masks
     }
 
+    /// Tells of an access to group-shared memory, if somebody wants to know.
+    #[inline]
+    pub(super) fn watch(&mut self, plain: &Plain, kind: AccessKind, port: &mut dyn Port) {
+        if self.watched {
+            self.tell_shared(plain, kind, port);
+        }
+    }
+
+    #[cold]
+    fn tell_shared(&mut self, plain: &Plain, kind: AccessKind, port: &mut dyn Port) {
+        let mut offsets = [0; 64];
+        let low = u32::from(plain.width.min(4)) - 1;
+        plain.at.of_lanes(&self.file, low, &mut offsets);
+        // One uniform read stands for all lanes.
+        let once = kind == AccessKind::Read && plain.regs[0].uniform;
+        let mask = self.mask();
+        let mask = if once { LaneMask(mask.0 & mask.0.wrapping_neg()) } else { mask };
+        let bytes = u32::from(plain.width) * plain.n as u32;
+        port.group_shared(kind, &offsets, mask, bytes, plain.loc);
+    }
+
     /// A plain load. Its results are temps, so lanes that do not run may get
     /// anything.
     pub(super) fn load(&mut self, plain: &Plain, env: &mut Env<'_>) {
@@ -137,6 +158,7 @@ impl State {
         let regs = &plain.regs[..n];
         match &plain.place {
             Place::Lds { bytes } => {
+                self.watch(plain, AccessKind::Read, env.port);
                 self.file.load_words(env.lds, *bytes, plain.at, self.exec, regs);
             }
             Place::Scratch { bytes } => {
@@ -263,6 +285,7 @@ impl State {
         let regs = &plain.regs[..n];
         let mask = self.mask();
         if let Place::Lds { bytes } = plain.place {
+            self.watch(plain, AccessKind::Write, env.port);
             return self.file.store_words(env.lds, bytes, plain.at, self.exec, regs);
         }
         let highest = self.offsets(plain.at);
@@ -300,7 +323,13 @@ impl State {
         let highest = self.offsets(flat.offsets(*addr));
         self.atomic_operands(flat, &operands);
         match space {
-            Space::Lds => self.atomic_lds(&operands, flat.kernel.lds_bytes, highest, env.lds),
+            Space::Lds => {
+                if self.watched {
+                    let (kind, mask) = (AccessKind::Atomic, self.mask());
+                    env.port.group_shared(kind, &self.stage.offsets, mask, 4, loc);
+                }
+                self.atomic_lds(&operands, flat.kernel.lds_bytes, highest, env.lds);
+            }
             Space::Buffer(at) => {
                 // Atomics are executed where all compute units see them.
                 let order = Order { coherent: true, ..*order };

@@ -9,7 +9,7 @@ use crate::image::{Change, change};
 use crate::interp::lds;
 use crate::program::{Flat, Place, Plain};
 use crate::simd::Loc;
-use wavefence_base::{GpuAddress, LaneMask};
+use wavefence_base::{AccessKind, GpuAddress, LaneMask};
 use wavefence_memory::port::{Access, Lanes, Port};
 use wavefence_shader::ir::{AtomicOp, Inst, Space};
 
@@ -90,6 +90,7 @@ impl State {
         plain.at.of_lanes(&self.file, low_bits(width), &mut self.stage.offsets);
         match &plain.place {
             Place::Lds { bytes } => {
+                self.watch(plain, AccessKind::Read, env.port);
                 let from = Words { words: &*env.lds, bytes: *bytes, place: |w, _| w };
                 load_words(&from, mask, &self.stage.offsets, width, n, &mut self.stage.data);
             }
@@ -166,6 +167,7 @@ impl State {
         }
         match &plain.place {
             Place::Lds { bytes } => {
+                self.watch(plain, AccessKind::Write, env.port);
                 let mut to = Words { words: &mut *env.lds, bytes: *bytes, place: |w, _| w };
                 store_words(&mut to, mask, &self.stage.offsets, width, n, &self.stage.data);
             }
@@ -260,6 +262,10 @@ impl State {
         let mut old: Pair = [[0; 64]; 2];
         match space {
             Space::Lds => {
+                if self.watched {
+                    let (kind, mask) = (AccessKind::Atomic, self.mask());
+                    env.port.group_shared(kind, &self.stage.offsets, mask, 8, loc);
+                }
                 let bytes = flat.kernel.lds_bytes;
                 let mut words = Words { words: &mut *env.lds, bytes, place: |w, _| w };
                 let offsets = self.stage.offsets.map(|o| o & !7);
