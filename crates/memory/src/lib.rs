@@ -1,4 +1,5 @@
-//! The GPU's address space: allocations, their attributes, and the bytes.
+//! The GPU's address space: allocations, their attributes, and the bytes; and the
+//! caches between it and whoever reads it.
 //!
 //! Rules this crate keeps:
 //! - Every byte a guest can reach lies in an allocation; nothing a guest does
@@ -7,6 +8,10 @@
 //!   nothing, and are reported ([`coherent::MissRecord`]).
 //! - Memory of a running device is shared between host threads; bytes are read
 //!   and written without tearing of aligned 4- and 8-byte values.
+//! - Which caches an access goes through is the topology's to say, and what no
+//!   source settles is a switch of the profile; the walk knows no generation.
+//! - A line holds bytes, nothing snoops: what is stale reads stale. What a cache
+//!   costs is paid by what is touched.
 //!
 //! It knows nothing about packets, shaders or queues.
 
