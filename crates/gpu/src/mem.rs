@@ -9,7 +9,7 @@ use wavefence_base::topology::Client;
 use wavefence_base::{
     CacheAction, DispatchId, FaultKind, FlushCost, GpuAddress, GpuRange, Profile, QueueId, Topology,
 };
-use wavefence_memory::hierarchy::{CacheRules, Hierarchy, Land, Requester, WaveContext};
+use wavefence_memory::hierarchy::{CacheRules, Hierarchy, Land, LostBytes, Requester, WaveContext};
 use wavefence_memory::port::Port;
 use wavefence_memory::{AccessError, AccessErrorKind, AddressSpace, CoherentPort, MissRecord};
 use wavefence_pm4::initiator as bits;
@@ -340,6 +340,12 @@ impl Bus {
             }
         }
         (seq, cost)
+    }
+
+    /// Bytes that had nowhere to go when a line was written back, since the last
+    /// call.
+    pub(crate) fn take_lost(&mut self) -> Vec<LostBytes> {
+        self.caches().map(Hierarchy::take_lost).unwrap_or_default()
     }
 
     /// True if stores of a dispatch are on their way to L2.

@@ -8,7 +8,8 @@ use crate::queue::{Block, Flush, Item, Queue};
 use crate::wait::{Polled, ValueWait};
 use wavefence_base::access::Engine;
 use wavefence_base::topology::Client;
-use wavefence_base::{CacheAction, Event, GpuAddress, QueueId, SubmitId};
+use wavefence_base::{CacheAction, Event, Fault, FaultKind, GpuAddress, Place, QueueId, SubmitId};
+use wavefence_memory::{AccessErrorKind, LostBytes};
 use wavefence_pm4::{Field, Ring, function, sel};
 
 /// WAIT_REG_MEM and WAIT_REG_MEM64 (`hardware/pm4.md` 5).
@@ -93,6 +94,33 @@ pub(crate) fn act(core: &mut Core, queue: QueueId, packet: GpuAddress, flush: &F
         seq,
         cost,
         boundary,
+    });
+    for lost in core.bus.take_lost() {
+        lost_bytes(core, queue, packet, lost);
+    }
+}
+
+/// Tells of dirty bytes that a line of L2, written back now or earlier, could not
+/// leave in memory.
+fn lost_bytes(core: &mut Core, queue: QueueId, packet: GpuAddress, lost: LostBytes) {
+    let (kind, what) = match lost.kind {
+        AccessErrorKind::ReadOnly => (FaultKind::WriteReadOnly, "the GPU may only read"),
+        AccessErrorKind::Unmapped | AccessErrorKind::Freed | AccessErrorKind::Misaligned => {
+            (FaultKind::WriteUnmapped, "was freed meanwhile")
+        }
+    };
+    let place = Place { queue: Some(queue), packet: Some(packet), ..Place::default() };
+    let detail = format!(
+        "a line of L2 was written back to {:?}, memory that {what}; its bytes were dropped",
+        lost.range
+    );
+    core.fault(Fault {
+        kind,
+        place,
+        address: Some(lost.range.start),
+        bytes: lost.range.len,
+        count: 1,
+        detail,
     });
 }
 

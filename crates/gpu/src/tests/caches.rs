@@ -6,8 +6,10 @@ use super::rig::{COMPUTE, COMPUTE2, DMA, GFX, List, PROFILES, Rig};
 use crate::{LoadedKernel, Outcome, QueueKind, RunMode};
 use std::sync::{Arc, Mutex};
 use wavefence_base::{
-    Client, Event, Generation, GpuAddress, MemoryAccess, Observer, Profile, ProfileName, Topology,
+    Client, Event, FaultKind, Generation, GpuAddress, MemoryAccess, Observer, Profile, ProfileName,
+    Topology,
 };
+use wavefence_memory::AllocationDesc;
 use wavefence_pm4::{Field, Kind, Ring, coher, data_sel, function, gcr, int_sel, sel};
 
 /// What stands between producer and consumer.
@@ -698,5 +700,30 @@ fn accesses_and_cache_actions_come_in_one_order_and_repeat() {
         let store = first.iter().position(|h| h.1.contains("kind: Write") && h.1.contains("Wave"));
         assert!(store < reached, "{profile}");
         assert_eq!(heard(profile), first);
+    }
+}
+
+/// A line of L2 outlives the memory it belongs to: its bytes are dropped, and told.
+#[test]
+fn dirty_bytes_of_freed_memory_are_a_fault() {
+    for profile in PROFILES {
+        let mut rig =
+            Rig::with(profile, RunMode::Model, |d| d.profile.order.submit_end.value = false);
+        let memory = rig.device.memory().clone();
+        let gone = memory.allocate(AllocationDesc::new("gone", 256)).unwrap();
+        let dst = (Field::DstSel, sel::write_dst::L2.into());
+        let fields = [dst, (Field::Addr, gone.range.start.0)];
+        let list = rig.list(COMPUTE).packet_with(Kind::WriteData, &fields, &[NEW]);
+        rig.submit(list);
+        rig.run_idle();
+        memory.free(gone.id).unwrap();
+        let list = acquire(rig.list(COMPUTE), &[L2i]);
+        rig.submit(list);
+        assert_eq!(rig.run(), Outcome::Idle);
+        let faults = rig.device.faults();
+        assert_eq!(faults.len(), 1, "{profile}");
+        let (kind, at) = (faults[0].kind, faults[0].address);
+        assert_eq!((kind, at), (FaultKind::WriteUnmapped, Some(gone.range.start)));
+        assert!(faults[0].detail.contains("freed meanwhile"), "{}", faults[0].detail);
     }
 }
