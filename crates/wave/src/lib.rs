@@ -6,6 +6,8 @@
 //!   path and the portable path give the same bits.
 //! - Transcendentals are our own polynomials, never libm or a hardware
 //!   approximation, so results are the same on every machine.
+//! - 8 and 16 bits lie zero-extended in a word per lane, 64 bits in two rows of
+//!   words; what is 32 bits wide keeps its own, quicker forms.
 //! - A wave can stop at a barrier, at an ordered operation or when its budget
 //!   ends, and be run on later from there.
 //!
