@@ -129,7 +129,7 @@ pub struct Failure {
     /// found in the wrong place.
     pub input_line: Option<usize>,
     /// The input line that is most like the pattern: its number and text.
-    pub nearest: Option<(usize, String)>,
+    pub nearest: Option<(usize, Box<str>)>,
 }
 
 impl fmt::Display for Failure {

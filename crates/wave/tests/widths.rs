@@ -506,7 +506,7 @@ fn values_of_every_type_move_between_lanes() {
                     let buffers = [pack(of, &input), vec![0; 64 * bytes(of)]];
                     let got = eval::run(&engine, &kernel, size, 1, &buffers);
                     let got = unpack(of, &got[1]);
-                    for l in 0..64usize {
+                    for (l, &value) in got.iter().enumerate().take(64) {
                         let wave = l / size.lanes() as usize * size.lanes() as usize;
                         let k = b_operand.map_or(l & 3, |k| k as usize);
                         let from = match op {
@@ -516,7 +516,7 @@ fn values_of_every_type_move_between_lanes() {
                             WaveOp::QuadSwapDiagonal => l ^ 3,
                             _ => (l & !3) + k,
                         };
-                        assert_eq!(got[l], input[from], "{op:?} of {ty:?}, {l}");
+                        assert_eq!(value, input[from], "{op:?} of {ty:?}, {l}");
                     }
                 }
             }

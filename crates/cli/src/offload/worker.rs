@@ -89,7 +89,7 @@ impl Worker {
         };
         match answer {
             Ok(line) => match serde_json::from_str(&line) {
-                Ok(outcome) => return outcome,
+                Ok(outcome) => outcome,
                 Err(e) => self.end(Failed::Bug, &format!("the test's process said nonsense: {e}")),
             },
             Err(RecvTimeoutError::Timeout) => {

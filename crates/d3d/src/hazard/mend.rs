@@ -193,7 +193,7 @@ fn flags_to_add(parts: &[Part], site: &Site) -> Option<String> {
             let rows: Option<Vec<_>> = parts.iter().map(|p| p.spelling()).collect();
             let flags: Vec<String> = rows?
                 .iter()
-                .map(|s| (!s.bottom.is_empty()).then(|| s.bottom))
+                .map(|s| (!s.bottom.is_empty()).then_some(s.bottom))
                 .map(|f| f.filter(|f| crate::enums::D3D12XBOX_FLUSH::WRITE32.contains(*f)))
                 .map(|f| f.map(|f| f.to_string()))
                 .collect::<Option<_>>()?;

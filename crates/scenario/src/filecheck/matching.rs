@@ -96,7 +96,7 @@ impl Run<'_> {
     }
 
     /// The line that shares most with the pattern.
-    fn nearest(&self, wanted: &str, (from, end): Range) -> Option<(usize, String)> {
+    fn nearest(&self, wanted: &str, (from, end): Range) -> Option<(usize, Box<str>)> {
         const MAX_LINES: usize = 4096;
         let wanted: Vec<char> = squeeze(wanted).trim().chars().take(200).collect();
         let mut best: Option<(usize, usize, &str)> = None;

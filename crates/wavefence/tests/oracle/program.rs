@@ -120,8 +120,8 @@ pub fn run(row: &Row, name: ProfileName, face: Face, elements: &[Element]) -> Re
     let mut rig = Rig::new(row, name, face)?;
     match (row.from, row.to) {
         (_, _) if row.consumer == "group-read" => rig.one_group(elements)?,
-        (Where::Host, _) | (Where::Dma, _) => rig.from_outside(elements)?,
-        (_, Where::Dma | Where::Host) => rig.to_outside(elements)?,
+        (Where::Host, _) | (Where::Dma, _) => rig.written_outside(elements)?,
+        (_, Where::Dma | Where::Host) => rig.read_outside(elements)?,
         (from, to) if from == to => rig.one_queue(elements)?,
         (_, _) => rig.two_queues(elements)?,
     }
@@ -412,7 +412,7 @@ impl<'a> Rig<'a> {
 
     /// The producer is the host or a DMA engine: it waits until the warm reads are
     /// known to be done.
-    fn from_outside(&mut self, elements: &[Element]) -> Result<()> {
+    fn written_outside(&mut self, elements: &[Element]) -> Result<()> {
         let (warmed, produced, end) = (self.flag(0), self.flag(1), self.flag(2));
         let mut list = self.list(self.row.to, "Consumer")?;
         let site = self.site(&list);
@@ -448,7 +448,7 @@ impl<'a> Rig<'a> {
     }
 
     /// The consumer is the host or a DMA engine, which hold no caches.
-    fn to_outside(&mut self, elements: &[Element]) -> Result<()> {
+    fn read_outside(&mut self, elements: &[Element]) -> Result<()> {
         let (produced, end) = (self.flag(1), self.flag(2));
         let mut list = self.list(self.row.from, "Producer")?;
         let site = self.site(&list);
