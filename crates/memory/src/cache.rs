@@ -4,6 +4,10 @@
 //! made by its first fill, lines are kept in a pool that grows as sets fill up,
 //! and dropping everything is one step of a counter in the tags.
 
+mod checkpoint;
+
+pub use checkpoint::SavedCache;
+
 use wavefence_base::CacheShape;
 
 /// Most bytes of a line.

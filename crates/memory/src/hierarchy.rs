@@ -15,6 +15,7 @@
 //! - The host, and the engines that the topology sends around L2, reach memory.
 
 mod backing;
+mod checkpoint;
 mod engine;
 mod flush;
 mod look;
@@ -126,6 +127,7 @@ pub struct Hierarchy {
     seq: u64,
     /// Whose writes reach L2 now: a dispatch, or [`NOBODY`].
     writing: u32,
+    mark: Option<Box<checkpoint::Mark>>,
 }
 
 impl fmt::Debug for Hierarchy {
@@ -172,6 +174,7 @@ impl Hierarchy {
             misses: Vec::new(),
             seq: 0,
             writing: NOBODY,
+            mark: None,
         };
         let between = [CacheClass::Vector, CacheClass::L2];
         new.units = (0..new.topology.compute_units.max(1))

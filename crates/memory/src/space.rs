@@ -1,5 +1,6 @@
 //! The address space: who lies where, and what may be done to it.
 
+mod checkpoint;
 mod error;
 mod nearest;
 mod table;
@@ -174,6 +175,8 @@ struct Inner {
     used: u64,
     /// ESRAM bytes of living heaps.
     esram: u64,
+    /// What to go back to.
+    mark: Option<checkpoint::Mark>,
 }
 
 /// The GPU's address space. Shared between threads by `Arc`.
@@ -400,13 +403,14 @@ impl AddressSpace {
         let step = inner.step;
         let record = &mut inner.records[id.index()];
         record.allocation.freed = Some(step);
-        record.store = None;
+        let store = record.store.take();
         let (heap, esram) = (record.root == id, record.allocation.desc.esram);
         if heap {
             inner.heaps.remove(&range.start.0);
             inner.used -= range.len;
             inner.esram -= if esram { range.len } else { 0 };
         }
+        inner.note_freed(id, store);
         self.epoch.fetch_add(1, Ordering::Release);
         Ok(())
     }

@@ -17,6 +17,7 @@
 //!   accesses of different sizes; there we rely on relaxed atomics being plain
 //!   moves on every target this builds for, so the guest sees some mixture of
 //!   the bytes, as it would on hardware, and nothing else of ours is touched.
+//!   Copies of pages (`journal`) are made and put back the same way.
 //! - **Tearing.** An access of 4 or 8 bytes that is aligned to its size is one
 //!   move, or lies within one aligned 8-byte part of a vector move, which x86-64
 //!   machines with AVX2 do not split.
@@ -25,11 +26,11 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod journal;
 mod wave;
 
 use crate::port::Atomic;
 use std::alloc::Layout;
-use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
@@ -73,6 +74,7 @@ pub(crate) struct Store {
     /// `block` rounded up to [`ALIGN`].
     ptr: NonNull<u8>,
     len: u64,
+    journal: journal::Journal,
 }
 
 // SAFETY: the block is owned, and its bytes are reached only as the file's
@@ -95,7 +97,7 @@ impl Store {
         debug_assert!(skip < ALIGN);
         // SAFETY: `skip` is below ALIGN, and the block has 2 * ALIGN spare bytes.
         let ptr = unsafe { block.add(skip) };
-        Some(Self { block, layout, ptr, len })
+        Some(Self { block, layout, ptr, len, journal: journal::Journal::default() })
     }
 
     /// Bytes `at..at + len`, or `None` if they are not all there.
@@ -104,7 +106,7 @@ impl Store {
             return None;
         }
         // SAFETY: `at` is not beyond the store.
-        Some(Window { ptr: unsafe { self.ptr.add(at as usize) }, len, store: PhantomData })
+        Some(Window { ptr: unsafe { self.ptr.add(at as usize) }, len, store: self })
     }
 }
 
@@ -120,7 +122,7 @@ impl Drop for Store {
 pub(crate) struct Window<'a> {
     ptr: NonNull<u8>,
     len: u64,
-    store: PhantomData<&'a Store>,
+    store: &'a Store,
 }
 
 impl<'a> Window<'a> {
@@ -149,6 +151,14 @@ impl<'a> Window<'a> {
         p.is_aligned().then(|| unsafe { &*p })
     }
 
+    /// As [`Self::atomic`], to be written.
+    #[inline]
+    fn writable<T>(self, at: u64) -> Option<&'a T> {
+        let a = self.atomic(at)?;
+        self.note(at, size_of::<T>() as u64);
+        Some(a)
+    }
+
     /// One byte.
     pub fn load_u8(self, at: u64) -> Option<u8> {
         Some(self.atomic::<AtomicU8>(at)?.load(Ordering::Relaxed))
@@ -156,7 +166,7 @@ impl<'a> Window<'a> {
 
     /// Writes one byte; false if it is not there.
     pub fn store_u8(self, at: u64, value: u8) -> bool {
-        self.atomic::<AtomicU8>(at).map(|a| a.store(value, Ordering::Relaxed)).is_some()
+        self.writable::<AtomicU8>(at).map(|a| a.store(value, Ordering::Relaxed)).is_some()
     }
 
     /// 4 bytes, in one piece if aligned.
@@ -172,7 +182,7 @@ impl<'a> Window<'a> {
     /// Writes 4 bytes, in one piece if aligned; false if they are not there.
     #[inline]
     pub fn store_u32(self, at: u64, value: u32, order: Ordering) -> bool {
-        match self.atomic::<AtomicU32>(at) {
+        match self.writable::<AtomicU32>(at) {
             Some(a) => {
                 a.store(value, order);
                 true
@@ -192,7 +202,7 @@ impl<'a> Window<'a> {
 
     /// Writes 8 bytes, in one piece if aligned; false if they are not there.
     pub fn store_u64(self, at: u64, value: u64, order: Ordering) -> bool {
-        match self.atomic::<AtomicU64>(at) {
+        match self.writable::<AtomicU64>(at) {
             Some(a) => {
                 a.store(value, order);
                 true
@@ -235,6 +245,13 @@ impl<'a> Window<'a> {
         if !self.has(at, data.len() as u64) {
             return false;
         }
+        self.note(at, data.len() as u64);
+        self.put(at, data);
+        true
+    }
+
+    /// Writes bytes that are there and of which the journal knows.
+    fn put(self, at: u64, data: &[u8]) {
         let mut done = 0;
         while done < data.len() {
             let to = at + done as u64;
@@ -250,13 +267,14 @@ impl<'a> Window<'a> {
                         4
                     }
                     _ => {
-                        self.store_u8(to, rest[0]);
+                        if let Some(a) = self.atomic::<AtomicU8>(to) {
+                            a.store(rest[0], Ordering::Relaxed);
+                        }
                         1
                     }
                 },
             };
         }
-        true
     }
 
     /// Writes `value` over and over, its lowest byte first at `at`; false, and
@@ -265,6 +283,7 @@ impl<'a> Window<'a> {
         if !self.has(at, len) {
             return false;
         }
+        self.note(at, len);
         let mut done = 0;
         while done < len {
             let turned = value.rotate_right(8 * (done % 4) as u32);
@@ -286,12 +305,12 @@ impl<'a> Window<'a> {
     /// Read-modify-write of the aligned word that holds `at`; gives the old
     /// value, `None` if it is not there.
     pub fn atomic_u32(self, op: Atomic, at: u64, value: u32, compare: u32) -> Option<u32> {
-        Some(read_modify_write!(self.atomic::<AtomicU32>(at)?, op, value, compare, u32, i32))
+        Some(read_modify_write!(self.writable::<AtomicU32>(at)?, op, value, compare, u32, i32))
     }
 
     /// As [`Self::atomic_u32`], 64 bits.
     pub fn atomic_u64(self, op: Atomic, at: u64, value: u64, compare: u64) -> Option<u64> {
-        Some(read_modify_write!(self.atomic::<AtomicU64>(at)?, op, value, compare, u64, i64))
+        Some(read_modify_write!(self.writable::<AtomicU64>(at)?, op, value, compare, u64, i64))
     }
 }
 
@@ -301,6 +320,7 @@ pub(crate) fn copy(from: Window<'_>, to: Window<'_>, len: u64) -> bool {
     if !from.has(0, len) || !to.has(0, len) {
         return false;
     }
+    to.note(0, len);
     let (src, dst) = (from.ptr.as_ptr() as usize, to.ptr.as_ptr() as usize);
     let backward = dst > src && dst - src < len as usize;
     if (src ^ dst).is_multiple_of(8) {

@@ -20,7 +20,7 @@ pub(super) struct Head {
 }
 
 /// Records since they were last taken; the vectors keep their room.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Recorder {
     pub on: bool,
     heads: Vec<(Head, usize)>,
@@ -38,6 +38,14 @@ impl Recorder {
 
     pub fn is_empty(&self) -> bool {
         self.heads.is_empty()
+    }
+
+    /// Holds what `saved` holds, but for whether records are built.
+    pub fn restore(&mut self, saved: &Self) {
+        let Self { on: _, heads, pieces, spans } = saved;
+        self.heads.clone_from(heads);
+        self.pieces.clone_from(pieces);
+        self.spans.clone_from(spans);
     }
 
     /// Bytes that the present access touched.

@@ -37,7 +37,7 @@ const BLOCK: u32 = 7;
 const FILTER: usize = 1024;
 
 /// The queues of all units.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Stores {
     queues: Vec<VecDeque<Packet>>,
     /// Units whose queue is not empty.
@@ -58,11 +58,22 @@ impl Stores {
     }
 
     pub fn clear(&mut self) {
-        for unit in self.busy.drain(..) {
-            self.queues[unit as usize].clear();
+        while let Some(&unit) = self.busy.first() {
+            while self.pop(unit).is_some() {}
         }
-        self.filter.fill(0);
-        self.total = 0;
+    }
+
+    /// Becomes what `saved` is; costs what is on its way in either.
+    pub fn restore(&mut self, saved: &Self) {
+        self.clear();
+        for &unit in &saved.busy {
+            for packet in &saved.queues[unit as usize] {
+                self.filter[Self::block(packet.base)] += 1;
+                self.queues[unit as usize].push_back(*packet);
+            }
+            self.busy.push(unit);
+        }
+        self.total = saved.total;
     }
 
     fn block(base: u64) -> usize {

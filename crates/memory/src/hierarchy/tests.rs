@@ -8,6 +8,7 @@ use wavefence_base::{
     ProfileName, QueueId,
 };
 
+mod again;
 mod plain;
 mod records;
 mod rules;

@@ -229,3 +229,113 @@ proptest! {
         prop_assert_eq!(&bytes(&store), &want);
     }
 }
+
+/// A way to write, at an offset, and what it writes.
+type Write = (&'static str, fn(&Store, u64, u64));
+
+/// Every way to write.
+const WRITES: [Write; 11] = [
+    ("store_u8", |s, at, v| assert!(whole(s).store_u8(at, v as u8))),
+    ("store_u32", |s, at, v| assert!(whole(s).store_u32(at & !3, v as u32, Ordering::Relaxed))),
+    ("store_u64", |s, at, v| assert!(whole(s).store_u64(at, v, Ordering::Relaxed))),
+    ("write", |s, at, v| assert!(whole(s).write(at, &v.to_le_bytes()[..7]))),
+    ("fill", |s, at, v| assert!(whole(s).fill(at, 5000, v as u32))),
+    ("atomic_u32", |s, at, v| {
+        whole(s).atomic_u32(Atomic::Xor, at & !3, v as u32, 0).unwrap();
+    }),
+    ("atomic_u64", |s, at, v| {
+        whole(s).atomic_u64(Atomic::Add, at & !7, v, 0).unwrap();
+    }),
+    ("copy", |s, at, v| assert!(copy(whole(s).tail(v % 9000), whole(s).tail(at), 4500))),
+    ("store_wave of words", |s, at, v| {
+        let offsets = std::array::from_fn(|i| (i as u32 * 131) & !3);
+        let data = [[v as u32; 64]; 2];
+        whole(s).tail(at).store_wave(4, &offsets, LaneMask(v | 1), &data[..1 + (v % 2) as usize]);
+    }),
+    ("store_wave in a row", |s, at, v| {
+        let offsets = std::array::from_fn(|i| i as u32 * 16);
+        whole(s).tail(at & !3).store_wave(4, &offsets, LaneMask(u64::MAX), &[[v as u32; 64]; 4]);
+    }),
+    ("store_wave of bytes", |s, at, v| {
+        let offsets = std::array::from_fn(|i| i as u32 * 77);
+        whole(s).tail(at).store_wave(1, &offsets, LaneMask(v), &[[v as u32; 64]]);
+    }),
+];
+
+const BIG: u64 = 5 * 4096 + 100;
+
+fn whole(store: &Store) -> Window<'_> {
+    store.window(0, BIG).unwrap()
+}
+
+fn all_bytes(store: &Store) -> Vec<u8> {
+    let mut out = vec![0; BIG as usize];
+    assert!(whole(store).read(0, &mut out));
+    out
+}
+
+proptest! {
+    #[test]
+    fn restore_takes_back_every_kind_of_write(
+        before in proptest::collection::vec((0..WRITES.len(), 0..3 * 4096u64, any::<u64>()), 0..6),
+        runs in proptest::collection::vec(
+            proptest::collection::vec((0..WRITES.len(), 0..3 * 4096u64, any::<u64>()), 0..6), 1..4,
+        ),
+    ) {
+        let store = Store::new(BIG).unwrap();
+        let write = |list: &[(usize, u64, u64)]| {
+            for &(kind, at, value) in list {
+                (WRITES[kind].1)(&store, at, value);
+            }
+        };
+        write(&before);
+        store.checkpoint();
+        let then = all_bytes(&store);
+        for list in &runs {
+            write(list);
+            store.restore();
+            prop_assert_eq!(all_bytes(&store), then.clone(), "{:?}", list);
+        }
+        write(&runs[0]);
+        store.checkpoint();
+        let then = all_bytes(&store);
+        write(&before);
+        store.restore();
+        prop_assert_eq!(all_bytes(&store), then);
+    }
+}
+
+#[test]
+fn every_way_to_write_is_taken_back() {
+    for (name, write) in WRITES {
+        let store = Store::new(BIG).unwrap();
+        store.checkpoint();
+        write(&store, 4093, 0x0102_0304_0506_0709);
+        let changed = all_bytes(&store).iter().any(|&b| b != 0);
+        // Of zeroes a copy makes zeroes.
+        assert!(changed || name == "copy", "{name}");
+        store.restore();
+        assert!(all_bytes(&store).iter().all(|&b| b == 0), "{name}");
+    }
+}
+
+#[test]
+fn threads_write_one_page_and_it_goes_back() {
+    let store = Store::new(BIG).unwrap();
+    assert!(whole(&store).fill(0, BIG, 0x0101_0101));
+    store.checkpoint();
+    for _ in 0..50 {
+        std::thread::scope(|scope| {
+            for thread in 0..4u64 {
+                let store = &store;
+                scope.spawn(move || {
+                    for i in 0..100 {
+                        whole(store).store_u32(16 * i + 4 * thread, 7, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        store.restore();
+        assert!(all_bytes(&store).iter().all(|&b| b == 1));
+    }
+}

@@ -140,6 +140,7 @@ impl Window<'_> {
     }
 
     fn store_words(self, offsets: &Lanes, mask: LaneMask, data: &[Lanes]) -> LaneMask {
+        self.note_lanes(offsets, mask, 4 * data.len() as u64);
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2")
             && let Some(missed) = super::avx2::store(self, offsets, mask, data)

@@ -7,7 +7,7 @@ use wavefence_base::Marked;
 
 /// A request of a wave, or something that changes no value.
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     Load { unit: u32, a: Access, offsets: Lanes, masks: Vec<LaneMask> },
     Store { unit: u32, a: Access, offsets: Lanes, masks: Vec<LaneMask>, data: u32 },
     Atomic { unit: u32, a: Access, op: Atomic, offsets: Lanes, mask: LaneMask, data: u32 },
@@ -20,7 +20,7 @@ enum Step {
 
 /// [0x1000, 0x3000) writable but for [0x1100, 0x1144), then a hole, then
 /// [0x3100, 0x3160).
-fn space() -> Arc<AddressSpace> {
+pub(super) fn space() -> Arc<AddressSpace> {
     let s = AddressSpace::with_budget(&Profile::get(ProfileName::SeriesX), 1 << 20);
     let heap = s.allocate(AllocationDesc::new("heap", 0x2000).at(GpuAddress(0x1000))).unwrap();
     s.allocate(AllocationDesc::new("ro", 0x44).placed_in(heap.id, 0x100).read_only()).unwrap();
@@ -38,7 +38,11 @@ fn contents(s: &AddressSpace) -> Vec<u8> {
 }
 
 /// Caches so small that lines go all the time.
-fn small(profile: ProfileName, passing: PassingStore, queue: u32) -> (Topology, CacheRules) {
+pub(super) fn small(
+    profile: ProfileName,
+    passing: PassingStore,
+    queue: u32,
+) -> (Topology, CacheRules) {
     let profile = Profile::get(profile);
     let (mut topology, mut rules) = (Topology::of(&profile), CacheRules::of(&profile));
     for shape in &mut topology.shapes {
@@ -103,7 +107,7 @@ fn action() -> impl Strategy<Value = Step> {
     })
 }
 
-fn step(units: u32) -> impl Strategy<Value = Step> {
+pub(super) fn step(units: u32) -> impl Strategy<Value = Step> {
     let op = prop_oneof![
         Just(Atomic::Add),
         Just(Atomic::SMin),
@@ -159,7 +163,7 @@ fn rows(a: &Access, masks: &[LaneMask]) -> usize {
 }
 
 /// Runs a step on a port; what it read.
-fn run(port: &mut dyn Port, step: &Step) -> Vec<Lanes> {
+pub(super) fn run(port: &mut dyn Port, step: &Step) -> Vec<Lanes> {
     match step {
         Step::Load { a, offsets, masks, .. } => {
             let n = rows(a, masks);
@@ -200,7 +204,7 @@ fn run(port: &mut dyn Port, step: &Step) -> Vec<Lanes> {
     }
 }
 
-fn unit_of(step: &Step) -> Option<u32> {
+pub(super) fn unit_of(step: &Step) -> Option<u32> {
     match step {
         Step::Load { unit, .. }
         | Step::Store { unit, .. }
@@ -262,7 +266,7 @@ fn compare(
     Ok(())
 }
 
-fn profile() -> impl Strategy<Value = ProfileName> {
+pub(super) fn profile() -> impl Strategy<Value = ProfileName> {
     prop_oneof![Just(ProfileName::XboxOne), Just(ProfileName::XboxOneX), Just(ProfileName::SeriesX)]
 }
 

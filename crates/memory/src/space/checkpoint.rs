@@ -1,0 +1,100 @@
+//! Going back to an earlier moment of the space.
+
+use super::{AddressSpace, Inner};
+use crate::store::Store;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use wavefence_base::AllocationId;
+
+/// What the table was, beside what only grows.
+pub(super) struct Mark {
+    /// Allocations made until then.
+    records: usize,
+    next: u64,
+    step: u64,
+    used: u64,
+    esram: u64,
+    /// Of those, the ones freed since, each with its bytes.
+    freed: Vec<(AllocationId, Arc<Store>)>,
+}
+
+impl Inner {
+    /// An allocation has been freed: what a mark needs to bring it back.
+    pub(super) fn note_freed(&mut self, id: AllocationId, store: Option<Arc<Store>>) {
+        if let (Some(mark), Some(store)) = (&mut self.mark, store)
+            && id.index() < mark.records
+        {
+            mark.freed.push((id, store));
+        }
+    }
+
+    fn to_mark(&self) -> Mark {
+        let Self { records, heaps: _, next, step, used, esram, mark: _ } = self;
+        Mark {
+            records: records.len(),
+            next: *next,
+            step: *step,
+            used: *used,
+            esram: *esram,
+            freed: Vec::new(),
+        }
+    }
+
+    /// Brings the table back; true if it was another one.
+    fn take_back(&mut self, mark: &mut Mark) -> bool {
+        let Mark { records, next, step, used, esram, freed } = mark;
+        let changed = self.step != *step;
+        for record in self.records.drain(*records..) {
+            let start = record.allocation.range.start.0;
+            if self.heaps.get(&start) == Some(&record.allocation.id) {
+                self.heaps.remove(&start);
+            }
+        }
+        for (id, store) in freed.drain(..) {
+            let record = &mut self.records[id.index()];
+            record.allocation.freed = None;
+            record.store = Some(store);
+            if record.root == id {
+                self.heaps.insert(record.allocation.range.start.0, id);
+            }
+        }
+        (self.next, self.step, self.used, self.esram) = (*next, *step, *used, *esram);
+        changed
+    }
+}
+
+impl AddressSpace {
+    /// Marks this moment, with every byte in every allocation, as the one that
+    /// [`Self::restore`] goes back to; an earlier mark is forgotten. From now on a
+    /// page of 4 KiB is copied before its first write. No other thread may access
+    /// the space meanwhile.
+    pub fn checkpoint(&self) {
+        let mut inner = self.inner();
+        inner.mark = Some(inner.to_mark());
+        for id in inner.heaps.values() {
+            if let Some(store) = &inner.records[id.index()].store {
+                store.checkpoint();
+            }
+        }
+    }
+
+    /// Goes back to the checkpoint, as often as asked: allocations made since are
+    /// gone, and their ids and addresses are given out again; those freed since
+    /// live; every byte is what it was. Costs what was touched. False, and nothing
+    /// done, if there is no checkpoint. No other thread may access the space
+    /// meanwhile.
+    pub fn restore(&self) -> bool {
+        let mut inner = self.inner();
+        let Some(mut mark) = inner.mark.take() else { return false };
+        if inner.take_back(&mut mark) {
+            self.epoch.fetch_add(1, Ordering::Release);
+        }
+        inner.mark = Some(mark);
+        for id in inner.heaps.values() {
+            if let Some(store) = &inner.records[id.index()].store {
+                store.restore();
+            }
+        }
+        true
+    }
+}
