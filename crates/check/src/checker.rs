@@ -32,6 +32,18 @@ struct State {
     compute: Vec<QueueId>,
     /// Place of the last access or cache action.
     seq: u64,
+    /// What to go back to.
+    mark: Option<Box<Mark>>,
+}
+
+/// A state at one moment, but for the shadow, which keeps that itself.
+#[derive(Debug)]
+struct Mark {
+    judge: Judge,
+    shared: Shared,
+    fresh: Vec<GpuRange>,
+    compute: Vec<QueueId>,
+    seq: u64,
 }
 
 impl Checker {
@@ -45,6 +57,7 @@ impl Checker {
             fresh: Vec::new(),
             compute: Vec::new(),
             seq: 0,
+            mark: None,
         };
         Self { state: Arc::new(Mutex::new(state)) }
     }
@@ -73,6 +86,19 @@ impl Checker {
         self.state().freed(range);
     }
 
+    /// Marks this moment as the one that [`Self::restore`] goes back to; an earlier
+    /// mark is forgotten.
+    pub fn checkpoint(&self) {
+        self.state().checkpoint();
+    }
+
+    /// Goes back to the checkpoint, as often as asked: memory told before it is known,
+    /// everything heard since is forgotten. Costs what was touched. False, and nothing
+    /// done, if there is no checkpoint.
+    pub fn restore(&self) -> bool {
+        self.state().restore()
+    }
+
     /// What the run so far has to say: hazards in the order of their first
     /// occurrence, then advice by queue and packet. Advice on redundant elements
     /// takes this moment as the end of the run. May be asked again later.
@@ -96,6 +122,30 @@ impl Checker {
 const VALUE: u64 = 8;
 
 impl State {
+    fn checkpoint(&mut self) {
+        let Self { judge, shadow, shared, fresh, compute, seq, mark } = self;
+        shadow.checkpoint();
+        *mark = Some(Box::new(Mark {
+            judge: judge.clone(),
+            shared: shared.clone(),
+            fresh: fresh.clone(),
+            compute: compute.clone(),
+            seq: *seq,
+        }));
+    }
+
+    fn restore(&mut self) -> bool {
+        let Self { judge, shadow, shared, fresh, compute, seq, mark } = self;
+        let Some(mark) = mark else { return false };
+        shadow.restore();
+        judge.clone_from(&mark.judge);
+        shared.clone_from(&mark.shared);
+        fresh.clone_from(&mark.fresh);
+        compute.clone_from(&mark.compute);
+        *seq = mark.seq;
+        true
+    }
+
     fn freed(&mut self, range: GpuRange) {
         self.fresh.retain(|f| !(range.contains(f.start, f.len)));
         let know = self.judge.timeline.host_know();

@@ -24,7 +24,7 @@ struct Use {
 type Waits = HashMap<u16, Vec<(Gave, u32)>>;
 
 /// All elements of the run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Elements {
     keys: Vec<(QueueId, GpuAddress, Element)>,
     uses: Vec<Use>,

@@ -113,7 +113,7 @@ pub(crate) fn round_out(range: GpuRange) -> GpuRange {
 }
 
 /// A stream's actions of one effect, oldest first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Line {
     queue: u16,
     stream: Stream,
@@ -121,7 +121,7 @@ struct Line {
 }
 
 /// All actions of the run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Flushes {
     ran: Vec<Ran>,
     lines: [Vec<Line>; EFFECTS],

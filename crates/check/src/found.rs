@@ -16,7 +16,7 @@ pub(crate) struct Key {
 }
 
 /// The list.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     list: Vec<Hazard>,
     by_key: HashMap<Key, usize>,

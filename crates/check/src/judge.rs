@@ -82,7 +82,7 @@ pub(crate) type Stale = (CacheClass, u32);
 type Asker = (DispatchId, Client, bool);
 
 /// Everything but the shadow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Judge {
     pub(crate) topology: Topology,
     pub(crate) timeline: Timeline,

@@ -107,7 +107,43 @@ const fn first_of(line: usize, bytes: u64) -> usize {
     line / per * per
 }
 
+impl Clone for Page {
+    fn clone(&self) -> Self {
+        let mut new = Self::default();
+        new.clone_from(self);
+        new
+    }
+
+    /// Keeps the memory it has.
+    fn clone_from(&mut self, from: &Self) {
+        let Self { cells, line_write, fills, split, others } = self;
+        cells.copy_from_slice(&from.cells[..]);
+        line_write.copy_from_slice(&from.line_write);
+        for (to, from) in fills.iter_mut().zip(&from.fills) {
+            match (to, from) {
+                (Some(to), Some(from)) => to.copy_from_slice(&from[..]),
+                (Some(to), None) => to.fill(Fill::default()),
+                (to @ None, from) => to.clone_from(from),
+            }
+        }
+        split.clone_from(&from.split);
+        others.clone_from(&from.others);
+    }
+}
+
 impl Page {
+    /// Becomes a page that nobody touched; keeps its memory.
+    fn clear(&mut self) {
+        let Self { cells, line_write, fills, split, others } = self;
+        cells.fill(Cell::default());
+        line_write.fill(0);
+        for list in fills.iter_mut().flatten() {
+            list.fill(Fill::default());
+        }
+        split.clear();
+        others.clear();
+    }
+
     /// What may have filled caches of `class`, whose lines have `bytes` bytes, with
     /// the line at entry `line`.
     pub(crate) fn fill(&self, class: CacheClass, line: usize, bytes: u64) -> Fill {
@@ -164,12 +200,69 @@ impl Page {
 /// Records kept before the unused ones are looked for.
 const FIRST_SWEEP: usize = 1 << 20;
 
+type PageMap = HashMap<u64, Box<Page>, Quick>;
+
+/// Shadow pages by number.
+#[derive(Debug, Default)]
+pub(crate) struct Pages {
+    /// Those touched since the checkpoint; all, if there is none.
+    live: PageMap,
+    /// As they were at the checkpoint.
+    base: PageMap,
+    /// Pages that are no longer anyone's.
+    spare: Vec<Box<Page>>,
+}
+
+/// Pages kept for use again; what a run touches beyond is given back.
+const MAX_SPARE: usize = 1024;
+
+impl Pages {
+    /// The page at that number, made if it is new.
+    pub(crate) fn page(&mut self, number: u64) -> &mut Page {
+        let Self { live, base, spare } = self;
+        live.entry(number).or_insert_with(|| match (base.get(&number), spare.pop()) {
+            (Some(base), Some(mut page)) => {
+                page.clone_from(base);
+                page
+            }
+            (Some(base), None) => base.clone(),
+            (None, Some(mut page)) => {
+                page.clear();
+                page
+            }
+            (None, None) => Box::default(),
+        })
+    }
+
+    fn get(&self, number: u64) -> Option<&Page> {
+        self.live.get(&number).or_else(|| self.base.get(&number)).map(|page| &**page)
+    }
+
+    /// The page, to be changed, if it was ever touched.
+    fn get_mut(&mut self, number: u64) -> Option<&mut Page> {
+        self.get(number)?;
+        Some(self.page(number))
+    }
+
+    /// The numbers in a range of those that were ever touched, sorted.
+    fn numbers(&self, first: u64, last: u64) -> Vec<u64> {
+        let mut numbers: Vec<u64> = self.live.keys().chain(self.base.keys()).copied().collect();
+        numbers.retain(|n| (first..=last).contains(n));
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+}
+
 /// The shadow of all touched memory, and the records it points at.
 #[derive(Debug)]
 pub(crate) struct Shadow {
-    pages: HashMap<u64, Box<Page>, Quick>,
+    pages: Pages,
     pub(crate) records: Vec<Record>,
     sweep_at: usize,
+    /// Records and [`Self::sweep_at`] at the checkpoint; pages of then point at those
+    /// records, which therefore keep their numbers.
+    mark: (usize, usize),
 }
 
 impl Default for Shadow {
@@ -188,23 +281,39 @@ impl Default for Shadow {
             coherent: false,
             lane: 0,
         };
-        Self { pages: HashMap::default(), records: vec![none], sweep_at: FIRST_SWEEP }
+        Self {
+            pages: Pages::default(),
+            records: vec![none],
+            sweep_at: FIRST_SWEEP,
+            mark: (1, FIRST_SWEEP),
+        }
     }
 }
 
 impl Shadow {
-    /// The page at that number, made if it is new.
-    pub(crate) fn page(pages: &mut HashMap<u64, Box<Page>, Quick>, number: u64) -> &mut Page {
-        pages.entry(number).or_default()
+    pub(crate) fn parts(&mut self) -> (&mut Pages, &[Record]) {
+        (&mut self.pages, &self.records)
     }
 
-    pub(crate) fn parts(&mut self) -> (&mut HashMap<u64, Box<Page>, Quick>, &[Record]) {
-        (&mut self.pages, &self.records)
+    /// Marks this moment as the one that [`Self::restore`] goes back to.
+    pub(crate) fn checkpoint(&mut self) {
+        let Self { pages, records, sweep_at, mark } = self;
+        pages.base.extend(pages.live.drain());
+        *mark = (records.len(), *sweep_at);
+    }
+
+    /// Goes back to the checkpoint. Costs the pages touched since.
+    pub(crate) fn restore(&mut self) {
+        let Self { pages, records, sweep_at, mark } = self;
+        let room = MAX_SPARE.saturating_sub(pages.spare.len());
+        pages.spare.extend(pages.live.drain().map(|(_, page)| page).take(room));
+        records.truncate(mark.0);
+        *sweep_at = mark.1;
     }
 
     /// The record that last wrote a byte, if any.
     pub(crate) fn writer(&self, at: GpuAddress) -> Option<&Record> {
-        let page = self.pages.get(&(at.0 / PAGE))?;
+        let page = self.pages.get(at.0 / PAGE)?;
         let dword = (at.0 % PAGE / 4) as usize;
         let cell = match page.cells[dword] {
             Cell { write: SPLIT, .. } => page.split.get(&(dword as u16))?[at.0 as usize % 4],
@@ -217,12 +326,9 @@ impl Shadow {
     /// with its first dword.
     pub(crate) fn touched(&self, range: GpuRange) -> Vec<(GpuAddress, u32)> {
         let (first, last) = (range.start.0 / PAGE, range.end().saturating_sub(1) / PAGE);
-        let mut numbers: Vec<u64> =
-            self.pages.keys().copied().filter(|n| (first..=last).contains(n)).collect();
-        numbers.sort_unstable();
         let mut found: BTreeMap<u32, GpuAddress> = BTreeMap::new();
-        for number in numbers {
-            let page = &self.pages[&number];
+        for number in self.pages.numbers(first, last) {
+            let Some(page) = self.pages.get(number) else { continue };
             for (dword, cell) in page.cells.iter().enumerate() {
                 let at = GpuAddress(number * PAGE + dword as u64 * 4);
                 if !range.overlaps(GpuRange::new(at, 4)) {
@@ -255,10 +361,10 @@ impl Shadow {
     /// Drops the records that nothing points at.
     fn sweep(&mut self) {
         let mut new = vec![0u32; self.records.len()];
-        for page in self.pages.values_mut() {
+        for page in self.pages.live.values_mut() {
             page.for_each_id(|entry| new[id(*entry) as usize] = 1);
         }
-        new[0] = 1;
+        new[..self.mark.0].fill(1);
         let mut kept = 0;
         for (old, slot) in new.iter_mut().enumerate() {
             if *slot == 1 {
@@ -268,10 +374,10 @@ impl Shadow {
             }
         }
         self.records.truncate(kept as usize);
-        for page in self.pages.values_mut() {
+        for page in self.pages.live.values_mut() {
             page.for_each_id(|entry| *entry = *entry & !ID | new[id(*entry) as usize]);
         }
-        self.sweep_at = (self.records.len() * 2).max(FIRST_SWEEP).max(self.pages.len() * 256);
+        self.sweep_at = (self.records.len() * 2).max(FIRST_SWEEP).max(self.pages.live.len() * 256);
     }
 
     /// Forgets who touched a range: new memory lies there.
@@ -279,7 +385,7 @@ impl Shadow {
         let mut at = start;
         while at < end {
             let stop = (at / PAGE + 1).saturating_mul(PAGE).min(end);
-            if let Some(page) = self.pages.get_mut(&(at / PAGE)) {
+            if let Some(page) = self.pages.get_mut(at / PAGE) {
                 let (first, last) = ((at % PAGE / 4) as usize, ((stop - 1) % PAGE / 4) as usize);
                 for dword in first..=last {
                     page.cells[dword] = Cell::default();
@@ -304,13 +410,13 @@ mod tests {
     fn unused_records_go_and_the_rest_keep_their_marks() {
         let mut shadow = Shadow::default();
         let (a, b) = (shadow.push(record(5)), shadow.push(record(6)));
-        let page = Shadow::page(&mut shadow.pages, 1);
+        let page = shadow.pages.page(1);
         page.cells[3] = Cell { write: 0, read: b | GROUPS };
         page.split(9)[2].write = b;
         assert_eq!((a, b), (1, 2));
         shadow.sweep();
         assert_eq!(shadow.records.len(), 2);
-        let page = &shadow.pages[&1];
+        let page = shadow.pages.get(1).unwrap();
         assert_eq!(page.cells[3].read, 1 | GROUPS);
         assert_eq!((page.cells[9].write, page.split[&9][2].write), (SPLIT, 1));
         assert_eq!(shadow.records[1].seq, 6);

@@ -16,14 +16,14 @@ struct Cell {
     reads: [Number; 2],
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Group {
     records: Vec<Record>,
     cells: Vec<Cell>,
 }
 
 /// The groups that run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
     groups: BTreeMap<(DispatchId, u32), Group>,
 }

@@ -9,7 +9,7 @@ use wavefence_base::{
 };
 
 /// A dispatch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Dispatch {
     pub(crate) epoch: Epoch,
     pub(crate) packet: GpuAddress,
@@ -37,7 +37,7 @@ pub(crate) struct Group {
 }
 
 /// An end-of-pipe event or DMA copy on its way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     packet: GpuAddress,
     number: u32,
@@ -56,7 +56,7 @@ struct Entry {
 }
 
 /// An engine of a queue.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Agent {
     know: Snapshot,
     packet: GpuAddress,
@@ -89,7 +89,7 @@ impl Agent {
 }
 
 /// One queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Queue {
     index: u16,
     me: Agent,
@@ -249,7 +249,7 @@ pub(crate) struct Gave {
 }
 
 /// All queues and the host.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Timeline {
     queues: Vec<Queue>,
     pub(crate) dispatches: Vec<Dispatch>,

@@ -434,7 +434,7 @@ pub(crate) fn walk(
         // Pieces stand by address: most are in the page of the one before.
         let number = first.at.0 / PAGE;
         let page_end = (number + 1).saturating_mul(PAGE);
-        let page = Shadow::page(pages, number);
+        let page = pages.page(number);
         let mut over = None;
         while let Some(piece) = rest.next_if(|p| p.at.0 / PAGE == number) {
             let end = piece.at.0.saturating_add(u64::from(piece.len));
@@ -448,7 +448,7 @@ pub(crate) fn walk(
             let mut at = page_end;
             while at < end {
                 let stop = at.saturating_add(PAGE).min(end);
-                walk.lines(Shadow::page(pages, at / PAGE), at, stop, &piece);
+                walk.lines(pages.page(at / PAGE), at, stop, &piece);
                 at = stop;
             }
         }

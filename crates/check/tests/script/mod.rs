@@ -22,6 +22,8 @@ pub const Y: u64 = 0x20_0000;
 pub const V: u64 = 0x30_0000;
 pub const V2: u64 = 0x30_0100;
 
+/// Clones share the checker.
+#[derive(Clone)]
 pub struct Script {
     pub checker: Checker,
     profile: ProfileName,
@@ -248,6 +250,11 @@ impl Script {
 
     pub fn coherent_write(&mut self, w: W, at: u64, len: u32) -> u64 {
         self.access(Self::wave(w), Client::ShaderVector, AccessKind::Write, true, at, len)
+    }
+
+    /// An access to the group's own memory.
+    pub fn shared(&mut self, w: W, kind: AccessKind, at: u64) -> u64 {
+        self.access(Self::wave(w), Client::GroupShared, kind, false, at, 4)
     }
 
     pub fn fence(&mut self, w: W) -> u64 {
