@@ -11,6 +11,7 @@ use crate::gds::Gds;
 use crate::group::{Group, Standing, WaveFault, WaveTrouble};
 use crate::history::History;
 use crate::mem::{Access, Bus, effect, fault_kind};
+use crate::timing::Timing;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use wavefence_base::access::{Engine, MemoryAccess};
@@ -101,6 +102,12 @@ pub(crate) struct Core {
     pub(crate) dispatch_queues: Vec<QueueId>,
     /// What is on its way to memory.
     pub(crate) flight: Flight,
+    /// What steps cost.
+    pub(crate) timing: Timing,
+    /// The cycle of the step that is being taken; 0 in a fast run.
+    now: u64,
+    /// What the step has cost so far, in cycles.
+    cost: u64,
     /// Dispatches that the schedule has not taken up yet.
     pub(crate) started: Vec<Arc<Dispatch>>,
     limits: Limits,
@@ -123,12 +130,15 @@ impl Core {
         let shared = Arc::new(Shared {
             space,
             gds: Gds::new(desc.profile.gds_bytes.value),
-            clock: Clock::default(),
+            clock: if model { Clock::cycles_of(&desc.profile) } else { Clock::steps() },
             instructions: AtomicU64::new(desc.limits.max_instructions),
             printed: AtomicU64::new(0),
         });
         Self {
             generation: desc.profile.generation.value,
+            timing: Timing::of(&desc.profile),
+            now: 0,
+            cost: 0,
             profile: desc.profile,
             bus,
             shared,
@@ -148,6 +158,39 @@ impl Core {
             stop_on_fault: desc.stop_on_fault,
             observers: Mutex::default(),
         }
+    }
+
+    /// The cycle of the step that is being taken.
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// A step begins, not before `ready`.
+    pub(crate) fn begin_step(&mut self, ready: u64) {
+        self.now = self.now.max(ready);
+        self.cost = 0;
+        self.shared.clock.set(self.now);
+        if self.now > self.limits.max_cycles {
+            self.limit(Limit::budget(format!(
+                "the budget of {} GPU cycles ended",
+                self.limits.max_cycles
+            )));
+        }
+    }
+
+    /// The step takes so many cycles more.
+    pub(crate) fn charge(&mut self, cycles: u64) {
+        self.cost += cycles;
+    }
+
+    /// What the step has cost: no step is for nothing.
+    pub(crate) fn cost(&self) -> u64 {
+        self.cost.max(1)
+    }
+
+    /// When what leaves now arrives.
+    pub(crate) fn late(&self) -> u64 {
+        self.now + self.flight.delay
     }
 
     pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
@@ -225,6 +268,9 @@ impl Core {
     ) {
         self.packets += 1;
         self.shared.clock.advance(1);
+        if engine != Engine::Pfp {
+            self.charge(self.timing.packet);
+        }
         if self.packets >= self.limits.max_packets {
             self.limit(Limit::budget(format!(
                 "{} packets were run: the budget ended at {name} at {packet} on {queue}",
@@ -379,7 +425,13 @@ impl Core {
     /// A dispatch's waves have ended; their stores may still be on the way.
     pub(crate) fn waves_ended(&mut self, dispatch: &Dispatch) {
         if self.bus.in_flight(dispatch.id) {
-            self.flight.leave(dispatch.queue, dispatch.seq, dispatch.id, dispatch.packet);
+            self.flight.leave(Landing {
+                due: self.late(),
+                queue: dispatch.queue,
+                seq: dispatch.seq,
+                dispatch: dispatch.id,
+                packet: dispatch.packet,
+            });
         }
         self.look_for_stores(dispatch.queue, dispatch.id, dispatch.packet);
     }
@@ -390,9 +442,9 @@ impl Core {
         self.land(&landings);
     }
 
-    /// L2 takes the stores whose time has come.
-    pub(crate) fn accept_due(&mut self) {
-        let landings = self.flight.take_due();
+    /// L2 takes the stores of one dispatch that has ended.
+    pub(crate) fn accept_one(&mut self, queue: QueueId, seq: u64) {
+        let landings = self.flight.take_one(queue, seq);
         self.land(&landings);
     }
 

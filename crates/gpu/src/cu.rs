@@ -22,6 +22,12 @@ impl ComputeUnits {
         Self { free: vec![free; profile.compute_units.value as usize] }
     }
 
+    /// True if some unit has room for a whole group of `dispatch`.
+    pub(crate) fn fits(&self, dispatch: &Dispatch) -> bool {
+        let (waves, lds) = need(dispatch);
+        self.free.iter().any(|f| f.waves >= waves && f.lds >= lds)
+    }
+
     /// Takes room for a whole group of `dispatch` on the emptiest unit, the
     /// first of equals; `None` if no unit has room.
     pub(crate) fn take(&mut self, dispatch: &Dispatch) -> Option<usize> {

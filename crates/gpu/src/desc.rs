@@ -25,13 +25,15 @@ pub struct Limits {
     pub max_packets: u64,
     /// Wave instructions.
     pub max_instructions: u64,
+    /// GPU cycles of a model run; a fast run has none.
+    pub max_cycles: u64,
 }
 
 impl Default for Limits {
     /// A billion packets and 2^34 wave instructions: minutes of host time, so
-    /// that an endless loop ends by itself.
+    /// that an endless loop ends by itself. Cycles have no limit.
     fn default() -> Self {
-        Self { max_packets: 1 << 30, max_instructions: 1 << 34 }
+        Self { max_packets: 1 << 30, max_instructions: 1 << 34, max_cycles: u64::MAX }
     }
 }
 

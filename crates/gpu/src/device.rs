@@ -5,10 +5,11 @@ use crate::code::{CODE_ALIGNMENT, LoadedKernel, code_object};
 use crate::core::Core;
 use crate::desc::{DeviceDesc, Outcome, QueueKind, RunMode};
 use crate::fast::{self, Pool};
-use crate::model::{self, Engines, ModelWork};
+use crate::model::{self, Engines};
 use crate::queue::Queue;
 use crate::ring::{RING_BYTES, RingBuffer};
 use crate::stall;
+use crate::work::Work as ModelWork;
 use std::fmt;
 use std::sync::Arc;
 use wavefence_base::stall::PastWrite;
@@ -195,7 +196,9 @@ impl Device {
         }
         let mut stuck = Vec::new();
         match &self.work {
-            Work::Model(work) => stuck.extend(work.resident.iter().filter_map(stall::stuck_work)),
+            Work::Model(work) => {
+                stuck.extend(work.resident().into_iter().filter_map(stall::stuck_work));
+            }
             Work::Fast(pool) => pool.for_each_parked(|g| stuck.extend(stall::stuck_work(g))),
         }
         let queues = &self.engines.queues;
@@ -267,6 +270,12 @@ impl Device {
 
     fn clock(&self) -> &Clock {
         &self.core.shared.clock
+    }
+
+    /// GPU cycles that have passed in model runs; 0 in a fast run, which has no
+    /// time.
+    pub fn cycles(&self) -> u64 {
+        self.core.now()
     }
 
     /// What a GPU timestamp would read now.

@@ -178,6 +178,11 @@ impl Ordered {
         (turn.next == id).then(act)
     }
 
+    /// Whose turn it is.
+    pub(crate) fn next_turn(&self) -> u64 {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner).next
+    }
+
     /// `id` is done with its ordered operations.
     pub(crate) fn pass(&self, id: u64) {
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);

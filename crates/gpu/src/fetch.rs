@@ -106,6 +106,11 @@ impl Fetcher {
         }
     }
 
+    /// True if [`Self::next`] would not find nothing.
+    pub(crate) fn has_next(&self) -> bool {
+        self.frames.iter().any(|f| f.left > 0) || self.ring.has_next()
+    }
+
     /// Skips `dwords` of what follows in this command buffer.
     pub(crate) fn skip(&mut self, dwords: u64) -> Result<(), String> {
         let Some(frame) = self.frames.last_mut() else {

@@ -1,23 +1,23 @@
 //! What is on its way: stores of waves that have ended and L2 has not taken, cache
 //! actions that come after their event's value, copies of the CP's own DMA.
 //!
-//! Each arrives some turns of the schedule later, the number by the seed alone, so
-//! that what waits for it too weakly sees the old bytes. Whatever waits for it
-//! rightly makes it arrive at once. Where nothing else moves, time jumps to the
-//! next arrival. A fast run has no turns and nothing is on its way.
+//! Each arrives some cycles later, the number by the seed alone, so that what waits
+//! for it too weakly sees the old bytes. Whatever waits for it rightly makes it
+//! arrive at once. A fast run has no time and nothing is on its way.
 
 use std::collections::VecDeque;
 use wavefence_base::{DispatchId, GpuAddress, QueueId};
 
-/// Turns between an event and its late effect: at least this many, and up to twice.
-/// No source gives a number; long enough that another queue can wait for a value,
-/// set its registers and read meanwhile. Assumed.
-const DELAY: u64 = 64;
+/// Cycles between an event and its late effect: at least this many, and up to
+/// twice. No source gives a number; long enough that another queue can wait for a
+/// value, set its registers and read meanwhile. Assumed.
+const DELAY: u64 = 1024;
 
 /// A dispatch that ended while stores of it were on their way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Landing {
-    due: u64,
+    /// The cycle in which they arrive.
+    pub(crate) due: u64,
     pub(crate) queue: QueueId,
     /// Its number among the dispatches of its queue.
     pub(crate) seq: u64,
@@ -25,12 +25,11 @@ pub(crate) struct Landing {
     pub(crate) packet: GpuAddress,
 }
 
-/// The turn, and ended dispatches with stores on their way, in the order they
-/// ended.
+/// Ended dispatches with stores on their way, in the order they ended.
 #[derive(Debug)]
 pub(crate) struct Flight {
-    turn: u64,
-    delay: u64,
+    /// Cycles from leaving to arriving.
+    pub(crate) delay: u64,
     landings: VecDeque<Landing>,
 }
 
@@ -39,38 +38,12 @@ impl Flight {
     pub(crate) fn new(model: bool, seed: u64) -> Self {
         let mix = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
         let delay = if model { DELAY + mix % DELAY } else { 0 };
-        Self { turn: 0, delay, landings: VecDeque::new() }
-    }
-
-    /// The next turn begins.
-    pub(crate) fn next_turn(&mut self) {
-        self.turn += 1;
-    }
-
-    /// Nothing happens before `turn`.
-    pub(crate) fn jump(&mut self, turn: u64) {
-        self.turn = self.turn.max(turn);
-    }
-
-    /// When what leaves now arrives.
-    pub(crate) fn due(&self) -> u64 {
-        self.turn + self.delay
-    }
-
-    /// True if its time has come.
-    pub(crate) fn arrived(&self, due: u64) -> bool {
-        due <= self.turn
+        Self { delay, landings: VecDeque::new() }
     }
 
     /// Stores of an ended dispatch are on their way.
-    pub(crate) fn leave(
-        &mut self,
-        queue: QueueId,
-        seq: u64,
-        dispatch: DispatchId,
-        packet: GpuAddress,
-    ) {
-        self.landings.push_back(Landing { due: self.due(), queue, seq, dispatch, packet });
+    pub(crate) fn leave(&mut self, landing: Landing) {
+        self.landings.push_back(landing);
     }
 
     /// Takes those of a queue's dispatches up to a number.
@@ -78,10 +51,9 @@ impl Flight {
         self.take(|l| l.queue == queue && l.seq <= upto)
     }
 
-    /// Takes those whose time has come.
-    pub(crate) fn take_due(&mut self) -> Vec<Landing> {
-        let turn = self.turn;
-        self.take(|l| l.due <= turn)
+    /// Takes those of one dispatch.
+    pub(crate) fn take_one(&mut self, queue: QueueId, seq: u64) -> Vec<Landing> {
+        self.take(|l| l.queue == queue && l.seq == seq)
     }
 
     fn take(&mut self, which: impl Fn(&Landing) -> bool) -> Vec<Landing> {
@@ -93,9 +65,9 @@ impl Flight {
         Vec::from_iter::<VecDeque<Landing>>(taken)
     }
 
-    /// The first arrival to come.
-    pub(crate) fn first_due(&self) -> Option<u64> {
-        self.landings.iter().map(|l| l.due).min()
+    /// What is on its way.
+    pub(crate) fn landings(&self) -> impl Iterator<Item = &Landing> {
+        self.landings.iter()
     }
 }
 
@@ -104,24 +76,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stores_arrive_by_time_or_when_waited_for() {
+    fn stores_are_taken_by_dispatch_or_up_to_one() {
         let mut f = Flight::new(true, 7);
+        assert!((DELAY..2 * DELAY).contains(&f.delay));
+        let mut leave = |queue, seq, id| {
+            let (dispatch, packet) = (DispatchId(id), GpuAddress(0));
+            f.leave(Landing { due: 0, queue, seq, dispatch, packet });
+        };
         let (a, b) = (QueueId(0), QueueId(1));
-        f.leave(a, 1, DispatchId(0), GpuAddress(0));
-        f.leave(b, 1, DispatchId(1), GpuAddress(0));
-        f.leave(a, 2, DispatchId(2), GpuAddress(0));
-        assert_eq!(f.take_due().len(), 0);
+        leave(a, 1, 0);
+        leave(b, 1, 1);
+        leave(a, 2, 2);
+        leave(a, 3, 3);
         let ids = |taken: Vec<Landing>| taken.iter().map(|l| l.dispatch.0).collect::<Vec<_>>();
         assert_eq!(ids(f.take_of(a, 1)), [0]);
-        let due = f.first_due().expect("two are left");
-        f.jump(due);
-        assert_eq!(ids(f.take_due()), [1, 2]);
-        assert_eq!(f.first_due(), None);
+        assert_eq!(ids(f.take_one(a, 3)), [3]);
+        assert_eq!(f.landings().map(|l| l.dispatch.0).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(ids(f.take_of(b, 9)), [1]);
     }
 
     #[test]
     fn nothing_is_late_in_a_fast_run() {
-        let f = Flight::new(false, 7);
-        assert!(f.arrived(f.due()));
+        assert_eq!(Flight::new(false, 7).delay, 0);
     }
 }

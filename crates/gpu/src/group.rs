@@ -114,6 +114,8 @@ struct Slot {
     looping: u32,
     /// Group barriers it has passed.
     barriers: u32,
+    /// The cycle in which its last step ends (model run).
+    free: u64,
 }
 
 /// What a group did with its slice.
@@ -125,6 +127,21 @@ pub(crate) enum Progress {
     Ran,
     /// No wave could run.
     Stuck,
+}
+
+/// Who goes on after a step of a wave (model run).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The wave itself.
+    Run,
+    /// The wave, when it is that id's ordered turn.
+    Turn(u64),
+    /// Nobody: it waits for others of its group.
+    Wait,
+    /// Every wave that has not ended, from that cycle on: a barrier is passed.
+    Release(u64),
+    /// The group ends in that cycle.
+    End(u64),
 }
 
 /// A resident group.
@@ -181,6 +198,7 @@ impl Group {
                 passed: false,
                 looping: 0,
                 barriers: 0,
+                free: 0,
             });
             worker.collect_misses(memory, dispatch, id, index);
         }
@@ -222,6 +240,55 @@ impl Group {
             }
         }
         if ran { Progress::Ran } else { Progress::Stuck }
+    }
+
+    /// Lets one wave take up to `budget` instructions (model run); gives how many it
+    /// took.
+    pub(crate) fn step_wave(
+        &mut self,
+        worker: &mut Worker,
+        memory: &mut dyn WaveMemory,
+        wave: u32,
+        budget: u64,
+    ) -> u64 {
+        let before = worker.spent;
+        self.run_wave(worker, memory, wave as usize, budget);
+        worker.spent - before
+    }
+
+    /// Whom the step of a wave that ended in cycle `free` lets go on.
+    pub(crate) fn after_step(&mut self, worker: &mut Worker, wave: u32, free: u64) -> Next {
+        let slot = &mut self.slots[wave as usize];
+        slot.free = free;
+        match slot.at {
+            At::Ready => Next::Run,
+            At::Ordered { .. } => Next::Turn(slot.ordered_id.unwrap_or(0)),
+            At::Barrier { .. } | At::Ended => {
+                let last = self.slots.iter().map(|s| s.free).max().unwrap_or(free);
+                if self.is_over() {
+                    Next::End(last)
+                } else if self.release_barrier(worker) {
+                    Next::Release(last)
+                } else {
+                    Next::Wait
+                }
+            }
+        }
+    }
+
+    /// True if every wave has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.slots.iter().all(|s| s.at == At::Ended)
+    }
+
+    /// The waves that have not ended.
+    pub(crate) fn not_ended(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.slots).filter(|(_, s)| s.at != At::Ended).map(|(i, _)| i)
+    }
+
+    /// Changes whenever an ordered turn of its dispatch may have moved.
+    pub(crate) fn ordered_epoch(&self) -> u64 {
+        self.dispatch.ordered.as_deref().map_or(0, Ordered::epoch)
     }
 
     fn can_run(&self, index: usize) -> bool {

@@ -49,7 +49,10 @@ mod ring;
 mod scan;
 mod sdma;
 mod stall;
+mod steps;
+mod timing;
 mod wait;
+mod work;
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,13 @@
 //! One hardware queue: its commands, its registers, the engines that serve it
 //! and what they have not finished.
 
+use crate::core::Core;
 use crate::cp::Launch;
 use crate::desc::QueueKind;
 use crate::fetch::{Fetcher, Located};
 use crate::regs::Regs;
 use crate::ring::RingBuffer;
+use crate::steps::When;
 use crate::wait::ValueWait;
 use std::collections::{BTreeSet, VecDeque};
 use wavefence_base::access::Engine;
@@ -25,6 +27,14 @@ pub(crate) enum Item {
     Acquire(Box<Located>),
     /// The end of a submission, and the ring's packet that started it.
     SubmitEnd(SubmitId, GpuAddress),
+}
+
+/// Something for the ME on its way from the PFP.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    /// The cycle in which it is there.
+    pub(crate) arrives: u64,
+    pub(crate) item: Item,
 }
 
 /// What an engine waits for before it goes on behind its packet.
@@ -50,11 +60,13 @@ pub(crate) struct Seat {
     pub(crate) engine: Engine,
     /// The packet that blocks, and on what.
     pub(crate) blocked: Option<(Box<Located>, Block)>,
+    /// When it takes its next step.
+    pub(crate) when: When,
 }
 
 impl Seat {
     fn new(engine: Engine) -> Self {
-        Self { engine, blocked: None }
+        Self { engine, blocked: None, when: When::default() }
     }
 }
 
@@ -105,7 +117,7 @@ pub(crate) struct EndOfPipe {
 /// Cache actions of an event whose value has been written before them.
 #[derive(Clone, Debug)]
 pub(crate) struct Late {
-    /// The turn in which they are complete.
+    /// The cycle in which they are complete.
     pub(crate) due: u64,
     pub(crate) packet: GpuAddress,
     pub(crate) flush: Flush,
@@ -118,7 +130,9 @@ pub(crate) struct Late {
 /// A copy or fill of the CP's own DMA engine.
 #[derive(Clone, Debug)]
 pub(crate) struct CpDma {
-    /// The turn in which it runs, if nobody waits for it before.
+    /// The cycle in which its bytes can have been moved,
+    pub(crate) soonest: u64,
+    /// and the one in which they are, if nobody waits for it before.
     pub(crate) due: u64,
     pub(crate) packet: GpuAddress,
     pub(crate) source: DmaEnd,
@@ -182,7 +196,7 @@ pub(crate) struct Closing {
     pub(crate) after: u64,
     /// The ring's packet that started it.
     pub(crate) packet: GpuAddress,
-    /// The turn in which its own event at the end of the pipe is done; known once
+    /// The cycle in which its own event at the end of the pipe is done; known once
     /// the work is.
     pub(crate) due: Option<u64>,
 }
@@ -209,8 +223,10 @@ pub(crate) struct Queue {
     /// The ME, MEC or SDMA engine.
     pub(crate) me: Seat,
     /// From the PFP to the ME.
-    pub(crate) fifo: VecDeque<Item>,
+    pub(crate) fifo: VecDeque<Sent>,
     pub(crate) end_of_pipe: VecDeque<EndOfPipe>,
+    /// When the oldest of them takes effect.
+    pub(crate) ends: When,
     pub(crate) late: Option<Late>,
     pub(crate) cp_dma: VecDeque<CpDma>,
     pub(crate) shaders: Shaders,
@@ -241,6 +257,7 @@ impl Queue {
             me: Seat::new(engine),
             fifo: VecDeque::new(),
             end_of_pipe: VecDeque::new(),
+            ends: When::default(),
             late: None,
             cp_dma: VecDeque::new(),
             shaders: Shaders::default(),
@@ -265,12 +282,23 @@ impl Queue {
             || event.is_some_and(|e| e.wait_dma && self.shaders.done(e.after))
     }
 
-    /// The first turn in which something arrives that is on its way.
-    pub(crate) fn first_due(&self) -> Option<u64> {
-        let late = self.late.as_ref().map(|l| l.due);
-        let dma = self.cp_dma.front().map(|d| d.due);
-        let closing = self.closing.front().and_then(|c| c.due);
-        late.into_iter().chain(dma).chain(closing).min()
+    /// Hands something from the PFP to the ME.
+    pub(crate) fn send(&mut self, core: &Core, item: Item) {
+        self.fifo.push_back(Sent { arrives: core.now() + core.timing.hand_over, item });
+    }
+
+    /// True if nothing stands between the oldest end-of-pipe event and its effect.
+    pub(crate) fn end_of_pipe_ready(&self) -> bool {
+        self.end_of_pipe
+            .front()
+            .is_some_and(|e| self.shaders.done(e.after) && !(e.wait_dma && !self.cp_dma.is_empty()))
+    }
+
+    /// True if the work of the oldest submission that was fetched whole is done.
+    pub(crate) fn closing_ready(&self) -> bool {
+        self.closing.front().is_some_and(|c| self.shaders.done(c.after))
+            && self.end_of_pipe.is_empty()
+            && self.cp_dma.is_empty()
     }
 
     /// True if an engine stands at a packet. Where nothing moves, that is a

@@ -44,6 +44,11 @@ impl RingBuffer {
         (filled > 0).then(|| (self.address(self.read), filled.min(to_end)))
     }
 
+    /// True if a packet was not read, or the end of a submission not taken.
+    pub(crate) fn has_next(&self) -> bool {
+        self.write > self.read || self.submits.front().is_some_and(|s| s.0 <= self.read)
+    }
+
     /// What was not read, oldest first: one piece, or two where it wraps.
     pub(crate) fn unread(&self) -> Vec<Frame> {
         let Some((at, first)) = self.head() else { return Vec::new() };

@@ -77,8 +77,8 @@ pub(crate) fn pending(
             scan.packet(located);
         }
     }
-    for item in &queue.fifo {
-        match item {
+    for sent in &queue.fifo {
+        match &sent.item {
             Item::Packet(located) => scan.packet(located),
             Item::Launch(_) | Item::Acquire(_) | Item::SubmitEnd(..) => {}
         }

@@ -253,6 +253,21 @@ pub(crate) fn run_atomic(
     Ok(Flow::Done)
 }
 
+/// Whether a looping atomic that is run again would find its comparand.
+pub(crate) fn atomic_succeeds(core: &mut Core, queue: &Queue, p: &Located) -> bool {
+    let client = match queue.ring {
+        Ring::Sdma => Client::Sdma,
+        Ring::Graphics | Ring::Compute => Client::CpDataL2,
+    };
+    let wide = field(&p.packet, Field::AtomicOp) as u8 & atomic::WIDE != 0;
+    let (bytes, width) = if wide { (8, u64::MAX) } else { (4, 0xFFFF_FFFF) };
+    let at = GpuAddress(field(&p.packet, Field::Addr));
+    // Where nothing can be read it fails, and that ends it.
+    core.bus
+        .peek_value(client, at, bytes)
+        .is_none_or(|old| old == field(&p.packet, Field::Compare) & width)
+}
+
 /// What a TC_OP leaves behind (`hardware/pm4.md` 1.4); `None` if there is no
 /// such operation. `op` is the 32-bit returning code.
 fn apply(op: u8, wide: bool, old: u64, data: u64, compare: u64) -> Option<u64> {

@@ -47,8 +47,10 @@ pub(super) fn dma_data(core: &Core, queue: &mut Queue, p: &Located) -> Exec {
     };
     let bytes = get(Field::ByteCount);
     if bytes > 0 {
-        let due = core.flight.due();
-        queue.cp_dma.push_back(CpDma { due, packet: p.at, source, destination, bytes });
+        let before = queue.cp_dma.back().map_or(0, |last| last.soonest);
+        let soonest = before.max(core.now()) + core.timing.copied(bytes);
+        let due = core.late().max(soonest);
+        queue.cp_dma.push_back(CpDma { soonest, due, packet: p.at, source, destination, bytes });
     }
     // Copies run one after the other, so RAW_WAIT is always kept.
     if flag(Field::CpSync) {
@@ -62,13 +64,8 @@ fn client(level2: bool) -> Client {
     if level2 { Client::CpDmaL2 } else { Client::CpDmaMemory }
 }
 
-/// Runs the oldest copy of the queue, if its time has come or something waits for
-/// it; true if there was one.
+/// Makes the oldest copy of the queue; true if there was one.
 pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
-    let Some(next) = queue.cp_dma.front() else { return false };
-    if !core.flight.arrived(next.due) && !queue.waits_for_dma() {
-        return false;
-    }
     let Some(dma) = queue.cp_dma.pop_front() else { return false };
     let access = Access {
         what: "DMA_DATA",

@@ -171,56 +171,45 @@ fn push(queue: &mut Queue, p: &Located, flush: Flush, payload: Payload, ends: En
     });
 }
 
-/// Lets end-of-pipe events and submissions finish whose work has ended. Gives
-/// the submissions; sets `moved` if anything finished.
+/// Lets end-of-pipe events and submissions finish whose work has ended, where
+/// there is no time (fast run). Gives the submissions; sets `moved` if anything
+/// finished.
 pub(crate) fn retire(core: &mut Core, queue: &mut Queue, moved: &mut bool) -> Vec<SubmitId> {
-    while let Some(event) = queue.end_of_pipe.front() {
-        if !queue.shaders.done(event.after) || event.wait_dma && !queue.cp_dma.is_empty() {
-            break;
-        }
-        if let Some(event) = queue.end_of_pipe.pop_front() {
-            land(core, queue, &event);
-        }
+    while queue.end_of_pipe_ready() {
+        end_of_pipe(core, queue);
         *moved = true;
     }
-    if queue.late.as_ref().is_some_and(|late| core.flight.arrived(late.due)) {
-        finish_late(core, queue);
-        *moved = true;
-    }
+    *moved |= finish_late(core, queue).is_some();
     let mut done = Vec::new();
-    while let Some(closing) = queue.closing.front_mut() {
-        let ready = queue.shaders.done(closing.after)
-            && queue.end_of_pipe.is_empty()
-            && queue.cp_dma.is_empty();
-        if !ready {
-            break;
-        }
-        // What the boundary does comes after the list's own values, as they do.
-        let due = *closing.due.get_or_insert(core.flight.due());
-        if queue.ring != Ring::Sdma && !core.flight.arrived(due) {
-            break;
-        }
-        if let Some(closing) = queue.closing.pop_front() {
-            close(core, queue, &closing);
-            done.push(closing.submit);
-        }
+    while queue.closing_ready() {
+        done.extend(close(core, queue));
         *moved = true;
     }
     done
 }
 
-/// The end of a submission: its stores are accepted, its actions complete.
-fn close(core: &mut Core, queue: &mut Queue, closing: &Closing) {
+/// The oldest end-of-pipe event takes effect.
+pub(crate) fn end_of_pipe(core: &mut Core, queue: &mut Queue) {
+    if let Some(event) = queue.end_of_pipe.pop_front() {
+        land(core, queue, &event);
+    }
+}
+
+/// The end of the oldest submission: its stores are accepted, its actions
+/// complete.
+pub(crate) fn close(core: &mut Core, queue: &mut Queue) -> Option<SubmitId> {
+    let Closing { submit, after, packet, .. } = queue.closing.pop_front()?;
     finish_late(core, queue);
-    core.accept(queue.id, closing.after);
-    sync::submit_end(core, queue, closing.submit, closing.packet);
-    let (submit, queue) = (closing.submit, queue.id);
+    core.accept(queue.id, after);
+    sync::submit_end(core, queue, submit, packet);
+    let queue = queue.id;
     core.emit(|| Event::SubmitDone { submit, queue });
+    Some(submit)
 }
 
 /// Completes the cache actions that the last event's value overtook. Gives the
 /// level that they reach for work up to a dispatch's number.
-fn finish_late(core: &mut Core, queue: &mut Queue) -> Option<(u64, Level)> {
+pub(crate) fn finish_late(core: &mut Core, queue: &mut Queue) -> Option<(u64, Level)> {
     let late = queue.late.take()?;
     let how = How { bottom: true, ..How::default() };
     sync::act(core, queue.id, late.packet, &late.flush, how);
@@ -268,7 +257,7 @@ fn land(core: &mut Core, queue: &mut Queue, event: &EndOfPipe) {
     let overtook = !late.is_empty();
     if overtook {
         queue.late = Some(Late {
-            due: core.flight.due(),
+            due: core.late(),
             packet: event.packet,
             flush: Flush { actions: late, range },
             after: event.after,

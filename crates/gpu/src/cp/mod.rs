@@ -81,8 +81,8 @@ pub(crate) fn unsupported(queue: &Queue, located: &Located, what: &str) -> Troub
     )))
 }
 
-/// One step of the queue's engine or, on the graphics queue, of both. True if
-/// anything moved.
+/// One step of the queue's engine or, on the graphics queue, of both, where there
+/// is no time (fast run). True if anything moved.
 pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
     let mut moved = false;
     if queue.ring == Ring::Graphics {
@@ -97,8 +97,8 @@ pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
     moved | step_main(core, queue)
 }
 
-/// One step of the ME, MEC or SDMA engine.
-fn step_main(core: &mut Core, queue: &mut Queue) -> bool {
+/// One step of the ME, MEC or SDMA engine. True if anything moved.
+pub(crate) fn step_main(core: &mut Core, queue: &mut Queue) -> bool {
     let engine = queue.me.engine;
     if let Some((located, block)) = queue.me.blocked.take() {
         match poll_again(core, queue, &located, block, engine) {
@@ -146,7 +146,7 @@ fn step_main(core: &mut Core, queue: &mut Queue) -> bool {
 /// What the engine does next: from the PFP, or from the queue itself.
 fn next_item(core: &mut Core, queue: &mut Queue) -> Option<Item> {
     if queue.ring == Ring::Graphics {
-        return queue.fifo.pop_front();
+        return queue.fifo.pop_front().map(|sent| sent.item);
     }
     match queue.fetch.next(core, queue.id, queue.ring) {
         Fetched::Packet(located) => Some(Item::Packet(located)),
@@ -293,6 +293,31 @@ fn poll(
     let (queue, packet) = (queue.id, located.at);
     core.emit(|| Event::Reached { queue, packet, engine, level });
     Polling::Over
+}
+
+/// Whether an engine that looked at its block now would go on, or at least count a
+/// try. Changes nothing and is no access.
+pub(crate) fn block_is_over(
+    core: &mut Core,
+    queue: &Queue,
+    located: &Located,
+    block: &Block,
+) -> bool {
+    match block {
+        Block::Value(ValueWait { polls: Some(_), .. }) => true,
+        Block::Value(wait) => {
+            let value = match wait.polled {
+                Polled::Register(_) => wait.register_value(queue),
+                Polled::Memory(address, client) => core.bus.poll(client, address, wait.bytes).ok(),
+            };
+            wait.holds(value.unwrap_or(0))
+        }
+        Block::Shaders(upto) => queue.shaders.done(*upto),
+        Block::MicroEngine => queue.micro_engine_idle(),
+        Block::CpDma => queue.cp_dma.is_empty(),
+        Block::EndOfPipe => queue.end_of_pipe.is_empty() && queue.late.is_none(),
+        Block::Again => data::atomic_succeeds(core, queue, located),
+    }
 }
 
 fn poll_value(

@@ -11,7 +11,7 @@ use wavefence_base::topology::Client;
 use wavefence_pm4::{Field, Kind, Packet, marker::Marker, sel};
 
 /// One step. True if anything moved.
-pub(super) fn step(core: &mut Core, queue: &mut Queue) -> bool {
+pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
     if let Some((located, block)) = queue.pfp.blocked.take() {
         match poll_again(core, queue, &located, block, Engine::Pfp) {
             Polling::Over => return true,
@@ -26,22 +26,27 @@ pub(super) fn step(core: &mut Core, queue: &mut Queue) -> bool {
             }
         }
     }
-    let full = match core.lead {
-        0 => !queue.micro_engine_idle(),
-        lead => queue.fifo.len() >= lead,
-    };
-    if full || queue.halted || core.ending.is_some() {
+    if full(core, queue) || queue.halted || core.ending.is_some() {
         return false;
     }
+    core.charge(core.timing.prefetch);
     match queue.fetch.next(core, queue.id, queue.ring) {
         Fetched::Packet(located) => take(core, queue, located),
         Fetched::SubmitEnd(submit, packet) => {
-            queue.fifo.push_back(Item::SubmitEnd(submit, packet));
+            queue.send(core, Item::SubmitEnd(submit, packet));
         }
         Fetched::Empty => return false,
         Fetched::Bad => queue.halted = true,
     }
     true
+}
+
+/// True if it is as far ahead of the ME as it may be.
+pub(crate) fn full(core: &Core, queue: &Queue) -> bool {
+    match core.lead {
+        0 => !queue.micro_engine_idle(),
+        lead => queue.fifo.len() >= lead,
+    }
 }
 
 fn take(core: &mut Core, queue: &mut Queue, located: Box<Located>) {
@@ -53,7 +58,7 @@ fn take(core: &mut Core, queue: &mut Queue, located: Box<Located>) {
         Share::MicroEngine => {
             let (id, packet) = (queue.id, located.at);
             core.emit(|| Event::SentOn { queue: id, packet });
-            queue.fifo.push_back(Item::Packet(located));
+            queue.send(core, Item::Packet(located));
         }
         Share::Prefetch => {
             core.take_packet(queue.id, Engine::Pfp, located.at, located.packet.name());
@@ -63,7 +68,7 @@ fn take(core: &mut Core, queue: &mut Queue, located: Box<Located>) {
         Share::Arguments => {
             core.take_packet(queue.id, Engine::Pfp, located.at, located.packet.name());
             match read_arguments(core, queue, &located) {
-                Ok(launch) => queue.fifo.push_back(Item::Launch(launch)),
+                Ok(launch) => queue.send(core, Item::Launch(launch)),
                 Err(trouble) => {
                     queue.pfp.blocked = settle(core, queue, located, Err(trouble), Engine::Pfp);
                 }

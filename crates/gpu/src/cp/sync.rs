@@ -49,7 +49,7 @@ pub(super) fn wait_reg_mem(queue: &mut Queue, p: &Located, bytes: u8) -> Exec {
 pub(super) fn acquire(core: &mut Core, queue: &mut Queue, p: &Located, engine: Engine) -> Exec {
     // GFX10 runs it in the ME while the PFP waits; before, the PFP runs it.
     if engine == Engine::Pfp && core.profile.order.pfp_flush_waits.value {
-        queue.fifo.push_back(Item::Acquire(Box::new(p.clone())));
+        queue.send(core, Item::Acquire(Box::new(p.clone())));
         return Ok(Flow::Block(Block::MicroEngine));
     }
     acquire_now(core, queue, p, engine == Engine::Pfp);
@@ -83,6 +83,7 @@ pub(crate) fn act(core: &mut Core, queue: QueueId, packet: GpuAddress, flush: &F
         return;
     }
     let (seq, cost) = core.bus.act(&flush.actions, flush.range);
+    core.charge(core.timing.flushed(cost));
     let How { on_pfp, bottom, boundary } = how;
     core.emit(|| Event::Flush {
         queue,

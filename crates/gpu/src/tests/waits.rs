@@ -267,6 +267,7 @@ fn a_large_transfer_over_an_awaited_value_is_remembered() {
     let at = rig.buffer("fence", 64);
     let list = rig.list(GFX).wait(at.offset(8), EQUAL, 2, 4);
     rig.submit(list);
+    assert_eq!(stall(rig.run()).waits[0].verdict, StallVerdict::NeverWritten);
     let fill = [
         (Field::FillSize, u64::from(sel::fill_size::DWORD)),
         (Field::Dst, at.0),

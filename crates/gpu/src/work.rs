@@ -1,0 +1,341 @@
+//! The shader work of a model run: dispatches, their groups on compute units, and
+//! when each wave goes on.
+
+use crate::core::{Core, Shared};
+use crate::cp::{self, launch};
+use crate::cu::ComputeUnits;
+use crate::dispatch::Dispatch;
+use crate::group::{Group, Next, Worker, take_ordered_ids};
+use crate::steps::{Agent, Candidate, When};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use wavefence_base::{CacheClass, DispatchId, Event, Profile, QueueId, Topology};
+use wavefence_memory::hierarchy::Land;
+
+/// Groups of a dispatch that end last and whose stores are still on their way when
+/// they have. Those of others arrive when the group ends, so that groups which wait
+/// for each other get on. Assumed.
+const LAST: u64 = 4;
+
+/// Instructions a wave may take in one step.
+const SLICE: u64 = 1024;
+
+/// A dispatch whose groups have not all ended.
+pub(crate) struct Active {
+    pub(crate) dispatch: Arc<Dispatch>,
+    /// Groups started.
+    next: u64,
+    /// Groups ended.
+    ended: u64,
+    /// By instruction cache: the dispatch with the kernel that was fetched through
+    /// it; `None` if that was none that can run.
+    fetched: BTreeMap<u32, Option<Arc<Dispatch>>>,
+    /// When its next group starts.
+    when: When,
+    /// Waves before their ordered turn, by id.
+    before_turn: BTreeMap<u64, Vec<Ready>>,
+}
+
+/// A wave that can go on: in that cycle, ties by the order of groups, then waves.
+/// Of a group whose waves have all ended it is the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ready {
+    /// The cycle.
+    at: u64,
+    /// Number of the group among all that were started.
+    started: u64,
+    /// The wave.
+    wave: u32,
+    /// The group's place.
+    slot: u32,
+}
+
+/// Stores of a group that has ended, on their way.
+struct Sending {
+    due: u64,
+    dispatch: DispatchId,
+    queue: QueueId,
+    seq: u64,
+    /// The units they left from.
+    units: [u32; 2],
+}
+
+/// A group that is resident.
+struct Resident {
+    started: u64,
+    group: Group,
+}
+
+/// The shader work of a model run.
+pub(crate) struct Work {
+    pub(crate) active: Vec<Active>,
+    groups: Vec<Option<Resident>>,
+    /// Empty places of `groups`.
+    vacant: Vec<u32>,
+    /// Groups started so far.
+    started: u64,
+    waves: BTreeSet<Ready>,
+    sending: VecDeque<Sending>,
+    units: ComputeUnits,
+    topology: Topology,
+    worker: Worker,
+}
+
+/// What a wave's step left behind.
+#[derive(Default)]
+pub(crate) struct WaveStep {
+    /// Its group ended.
+    pub(crate) group_ended: bool,
+    /// Stores of it are on their way.
+    pub(crate) sends: bool,
+    /// Its dispatch ended.
+    pub(crate) ended: Option<Arc<Dispatch>>,
+}
+
+impl Work {
+    pub(crate) fn new(profile: &Profile, shared: Arc<Shared>) -> Self {
+        Self {
+            active: Vec::new(),
+            groups: Vec::new(),
+            vacant: Vec::new(),
+            started: 0,
+            waves: BTreeSet::new(),
+            sending: VecDeque::new(),
+            units: ComputeUnits::new(profile),
+            topology: Topology::of(profile),
+            worker: Worker::new(shared),
+        }
+    }
+
+    /// True if a dispatch has not ended.
+    pub(crate) fn is_active(&self) -> bool {
+        !self.active.is_empty()
+    }
+
+    /// The resident groups, in the order they were started.
+    pub(crate) fn resident(&self) -> Vec<&Group> {
+        let mut all: Vec<&Resident> = self.groups.iter().flatten().collect();
+        all.sort_by_key(|r| r.started);
+        all.into_iter().map(|r| &r.group).collect()
+    }
+
+    /// The first group with a wave that has not ended.
+    pub(crate) fn first_standing(&self) -> Option<&Group> {
+        self.resident().into_iter().find(|g| g.standing().is_some())
+    }
+
+    /// Takes up the dispatches that engines have started; true if there were any.
+    pub(crate) fn take_up(&mut self, core: &mut Core) -> bool {
+        let free = core.now() + core.timing.dispatch;
+        let before = self.active.len();
+        self.active.extend(core.started.drain(..).map(|dispatch| Active {
+            dispatch,
+            next: 0,
+            ended: 0,
+            fetched: BTreeMap::new(),
+            when: When::from(free),
+            before_turn: BTreeMap::new(),
+        }));
+        self.active.len() > before
+    }
+
+    /// Tells the launches that can be made. Dispatches of one queue start their groups
+    /// one dispatch after the other.
+    pub(crate) fn look(&mut self, core: &Core, mut tell: impl FnMut(Candidate)) {
+        let mut seen = Vec::new();
+        for (at, active) in self.active.iter_mut().enumerate() {
+            let queue = active.dispatch.queue;
+            if active.next == active.dispatch.total || seen.contains(&queue) {
+                continue;
+            }
+            seen.push(queue);
+            let fits = self.units.fits(&active.dispatch);
+            if let Some(ready) = active.when.see(core, fits.then_some(0)) {
+                tell(Candidate { ready, agent: Agent::Launch(at), order: at as u64 });
+            }
+        }
+    }
+
+    /// The wave that goes on first.
+    pub(crate) fn first_wave(&self) -> Option<Candidate> {
+        let &ready = self.waves.first()?;
+        Some(Candidate { ready: ready.at, agent: Agent::Wave(ready), order: ready.started })
+    }
+
+    /// The stores of a group that arrive first.
+    pub(crate) fn first_landing(&self) -> Option<Candidate> {
+        let next = self.sending.front()?;
+        let agent = Agent::Land { queue: next.queue, seq: next.seq };
+        Some(Candidate { ready: next.due, agent, order: 0 })
+    }
+
+    /// The oldest stores of a dispatch that has not ended arrive; false if there are
+    /// none.
+    pub(crate) fn land(&mut self, core: &mut Core, queue: QueueId, seq: u64) -> bool {
+        let at = self.sending.iter().position(|s| (s.queue, s.seq) == (queue, seq));
+        let Some(sending) = at.and_then(|at| self.sending.remove(at)) else { return false };
+        for unit in sending.units {
+            core.bus.land(Land::Unit(unit));
+        }
+        true
+    }
+
+    /// Starts the next group of an active dispatch. Gives the dispatch if it ended by
+    /// that, as its kernel cannot run.
+    pub(crate) fn launch(&mut self, core: &mut Core, at: usize) -> Option<Arc<Dispatch>> {
+        core.charge(core.timing.launch);
+        let active = &mut self.active[at];
+        active.when.took(core);
+        let dispatch = active.dispatch.clone();
+        let cu = self.units.take(&dispatch)?;
+        let cache = self.topology.instance(CacheClass::Instruction, cu as u32);
+        let fetched = active.fetched.entry(cache).or_insert_with(|| {
+            match launch::fetch_code(core, &dispatch, cu as u32) {
+                Ok(fetched) => Some(fetched),
+                Err(trouble) => {
+                    cp::report(core, dispatch.queue, dispatch.packet, trouble);
+                    None
+                }
+            }
+        });
+        let ordered = take_ordered_ids(&dispatch, active.next);
+        let launch = active.next;
+        active.next += 1;
+        let (Some(fetched), Some(caches)) = (fetched.clone(), core.bus.caches()) else {
+            self.units.give(cu, &dispatch);
+            return self.count_ended(at);
+        };
+        let group = Group::start(&mut self.worker, caches, &fetched, launch, ordered, cu);
+        let (dispatch, id, waves) = (dispatch.id, group.id, group.waves());
+        core.emit(|| Event::GroupBegin { dispatch, group: id, waves });
+        core.wave_faults(std::mem::take(&mut self.worker.faults));
+        self.add(core, group);
+        None
+    }
+
+    /// Makes a group resident; its waves go on when they have been set up.
+    fn add(&mut self, core: &Core, group: Group) {
+        let (started, at) = (self.started, core.now() + core.timing.wave_start);
+        self.started += 1;
+        let slot = self.vacant.pop().unwrap_or(self.groups.len() as u32);
+        for wave in 0..group.waves() {
+            self.waves.insert(Ready { at, started, wave, slot });
+        }
+        let resident = Some(Resident { started, group });
+        match self.groups.get_mut(slot as usize) {
+            Some(place) => *place = resident,
+            None => self.groups.push(resident),
+        }
+    }
+
+    /// A wave runs on, or its group ends.
+    pub(crate) fn step_wave(&mut self, core: &mut Core, ready: Ready) -> WaveStep {
+        self.waves.remove(&ready);
+        let slot = ready.slot as usize;
+        let Some(resident) = self.groups.get_mut(slot).and_then(Option::as_mut) else {
+            return WaveStep::default();
+        };
+        if resident.group.is_over() {
+            return self.end_group(core, slot);
+        }
+        let Some(caches) = core.bus.caches() else { return WaveStep::default() };
+        let group = &mut resident.group;
+        let epoch = group.ordered_epoch();
+        let used = group.step_wave(&mut self.worker, caches, ready.wave, SLICE);
+        if !group.is_over() {
+            // Only what a wave stores last is still on its way when it ends.
+            caches.land(Land::Unit(group.dispatch.unit(group.cu, ready.wave)));
+        }
+        self.worker.settle();
+        core.tell_accesses();
+        core.charge(core.timing.slice(group.dispatch.wave_size(), used));
+        let free = core.now() + core.cost();
+        let turn_moved = group.ordered_epoch() != epoch;
+        self.go_on(ready, free);
+        if turn_moved {
+            self.wake_turn(core, slot);
+        }
+        core.wave_faults(std::mem::take(&mut self.worker.faults));
+        WaveStep::default()
+    }
+
+    /// Puts down when the wave that ran, and those that waited for it, go on.
+    fn go_on(&mut self, ready: Ready, free: u64) {
+        let Self { groups, waves, worker, active, .. } = self;
+        let Some(resident) = &mut groups[ready.slot as usize] else { return };
+        let group = &mut resident.group;
+        match group.after_step(worker, ready.wave, free) {
+            Next::Run => {
+                waves.insert(Ready { at: free, ..ready });
+            }
+            Next::Turn(id) => {
+                let of = |a: &&mut Active| a.dispatch.id == group.dispatch.id;
+                if let Some(active) = active.iter_mut().find(of) {
+                    let waves = active.before_turn.entry(id).or_default();
+                    waves.push(Ready { at: free, ..ready });
+                }
+            }
+            Next::Wait => {}
+            Next::Release(at) => {
+                waves.extend(group.not_ended().map(|wave| Ready { at, wave, ..ready }));
+            }
+            Next::End(at) => {
+                waves.insert(Ready { at, ..ready });
+            }
+        }
+    }
+
+    /// An ordered turn of the dispatch of the group in `slot` has moved: whose it is
+    /// now looks again.
+    fn wake_turn(&mut self, core: &Core, slot: usize) {
+        let Some(resident) = &self.groups[slot] else { return };
+        let dispatch = &resident.group.dispatch;
+        let Some(turn) = dispatch.ordered.as_ref().map(|o| o.next_turn()) else { return };
+        let of = |a: &&mut Active| a.dispatch.id == dispatch.id;
+        let Some(active) = self.active.iter_mut().find(of) else { return };
+        let Some(waves) = active.before_turn.remove(&turn) else { return };
+        let at = |ready: &Ready| ready.at.max(core.now() + 1);
+        self.waves.extend(waves.into_iter().map(|r| Ready { at: at(&r), ..r }));
+    }
+
+    fn end_group(&mut self, core: &mut Core, slot: usize) -> WaveStep {
+        let Some(Resident { group, .. }) = self.groups[slot].take() else {
+            return WaveStep::default();
+        };
+        self.vacant.push(slot as u32);
+        let mut step = WaveStep { group_ended: true, ..WaveStep::default() };
+        let dispatch = group.dispatch.clone();
+        core.emit(|| Event::GroupEnd { dispatch: dispatch.id, group: group.id });
+        let Some(at) = self.active.iter().position(|a| a.dispatch.id == dispatch.id) else {
+            return step;
+        };
+        self.units.give(group.cu, &self.active[at].dispatch);
+        let last = self.active[at].ended + LAST >= dispatch.total;
+        let units = [0, group.waves().min(2) - 1].map(|wave| dispatch.unit(group.cu, wave));
+        if last {
+            let due = core.now() + core.timing.store;
+            let Dispatch { id, queue, seq, .. } = *dispatch;
+            self.sending.push_back(Sending { due, dispatch: id, queue, seq, units });
+            step.sends = true;
+        } else {
+            for unit in units {
+                core.bus.land(Land::Unit(unit));
+            }
+        }
+        group.recycle(&mut self.worker);
+        step.ended = self.count_ended(at);
+        step
+    }
+
+    /// One more group of an active dispatch ended; gives it if that was the last.
+    fn count_ended(&mut self, at: usize) -> Option<Arc<Dispatch>> {
+        self.active[at].ended += 1;
+        if self.active[at].ended < self.active[at].dispatch.total {
+            return None;
+        }
+        let dispatch = self.active.remove(at).dispatch;
+        // The dispatch's own landing takes what is still on its way.
+        self.sending.retain(|s| s.dispatch != dispatch.id);
+        Some(dispatch)
+    }
+}
