@@ -105,7 +105,8 @@ enum At {
 }
 
 struct Slot {
-    wave: Box<dyn Wave>,
+    /// Its state; given back when it has ended, so that few are in use.
+    wave: Option<Box<dyn Wave>>,
     at: At,
     ordered_id: Option<u64>,
     operations: u32,
@@ -191,7 +192,7 @@ impl Group {
             let start = Launch { group: id, threads, wave: index, ordered_id };
             memory.with_port(&who, &mut |port| wave.start(&dispatch.exec, &start, port));
             slots.push(Slot {
-                wave,
+                wave: Some(wave),
                 at: At::Ready,
                 ordered_id,
                 operations: 0,
@@ -331,7 +332,7 @@ impl Group {
             unit: dispatch.unit(self.cu, index as u32),
             barriers: slot.barriers,
         };
-        let (wave, lds) = (&mut slot.wave, &mut self.lds);
+        let (Some(wave), lds) = (&mut slot.wave, &mut self.lds) else { return false };
         // The port runs it once.
         let mut stop = Stop::End;
         memory.with_port(&who, &mut |port| {
@@ -351,11 +352,12 @@ impl Group {
         match stop {
             Stop::End => {
                 slot.at = At::Ended;
-                if let Some(limit) = slot.wave.refused() {
+                if let Some(limit) = wave.refused() {
                     let what = WaveTrouble::Refused(limit.clone());
                     let (dispatch, wave) = (dispatch.clone(), index as u32);
                     worker.faults.push(WaveFault { dispatch, group: self.id, wave, what });
                 }
+                worker.pool(&dispatch).extend(slot.wave.take());
             }
             Stop::Barrier { divergent, loc } => {
                 slot.at = At::Barrier { loc };
@@ -439,7 +441,7 @@ impl Group {
     /// Gives its waves and memory back for the next group.
     pub(crate) fn recycle(mut self, worker: &mut Worker) {
         let pool = worker.pool(&self.dispatch);
-        pool.extend(self.slots.drain(..).map(|s| s.wave));
+        pool.extend(self.slots.drain(..).filter_map(|s| s.wave));
         worker.slots.push(std::mem::take(&mut self.slots));
         worker.lds.push(std::mem::take(&mut self.lds));
     }

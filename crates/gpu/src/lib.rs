@@ -6,8 +6,12 @@
 //!   another way, and what an engine cannot do is a fault or a limit with its
 //!   place, never skipped.
 //! - A model run is one thread and one order: the same input gives the same
-//!   events, faults and bytes. A fast run gives the same bytes for every program
-//!   without races.
+//!   events, cycles, faults and bytes. A fast run gives the same bytes for every
+//!   program without races.
+//! - The order of a model run is that of virtual time, GPU cycles: every agent is
+//!   ready at a cycle and busy for what its step costs, and the step that is ready
+//!   first is taken (`model.rs`, ties included). What a step costs stands in one
+//!   place (`timing.rs`), every number of it assumed.
 //! - Nothing is final while the host may still act: a run that can move no
 //!   further says why ([`Outcome::Blocked`]) and goes on after the next submit.
 //! - Every access names its client, and so the caches it goes through. A model run

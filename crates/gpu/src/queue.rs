@@ -291,7 +291,7 @@ impl Queue {
     pub(crate) fn end_of_pipe_ready(&self) -> bool {
         self.end_of_pipe
             .front()
-            .is_some_and(|e| self.shaders.done(e.after) && !(e.wait_dma && !self.cp_dma.is_empty()))
+            .is_some_and(|e| self.shaders.done(e.after) && (!e.wait_dma || self.cp_dma.is_empty()))
     }
 
     /// True if the work of the oldest submission that was fetched whole is done.
