@@ -14,6 +14,7 @@
 //! nothing.
 
 pub mod compare;
+pub mod explore;
 pub mod expr;
 pub mod filecheck;
 pub mod format;
