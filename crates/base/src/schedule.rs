@@ -61,10 +61,30 @@ pub enum Step {
     EndOfPipe(QueueId),
     /// The oldest submission of a queue that can is closed.
     Close(QueueId),
-    /// One cache loses its lines; those with dirty bytes are written back.
+    /// One cache loses its lines; those with dirty bytes are written back. Offered
+    /// behind all others, of caches that hold lines, and only where something else
+    /// can be taken: a run ends when no other step is left.
     Evict(CacheClass, u32),
-    /// The host takes its next step.
+    /// The host takes its next step, where [`HostTurn`] says that it can.
     Host,
+}
+
+/// Whether the host can take its next step while a run goes on. Whoever drives the
+/// device says so before it runs; a run ends with that word where [`Step::Host`] is
+/// taken, and goes on with the next call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostTurn {
+    /// It cannot, or it waits until nothing moves.
+    #[default]
+    Never,
+    /// It can, and the plain run has it do so first: it submits.
+    First,
+    /// It can, and the plain run has it do so when nothing else can move: it writes or
+    /// reads memory.
+    Last,
+    /// As [`HostTurn::Last`], but only while the 64-bit value at the address is at
+    /// least this: it waits for a fence.
+    Reached(GpuAddress, u64),
 }
 
 /// Something that steps share.
@@ -103,6 +123,11 @@ pub struct Touch {
 }
 
 /// Everything a step shares with others.
+///
+/// That a step makes another possible, or impossible, need not be told here: who
+/// searches sees it from the options before and after. So a packet that the PFP hands
+/// on and the ME takes later is no [`Resource::Queue`] of both, and a wait touches only
+/// the line that it reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
     touches: Vec<Touch>,

@@ -21,6 +21,7 @@ pub mod departures;
 pub mod driver;
 pub mod hunt;
 pub mod order;
+pub mod part;
 pub mod replay;
 pub mod search;
 pub mod shrink;
@@ -29,6 +30,8 @@ pub mod shrink;
 mod tests;
 #[cfg(test)]
 mod toy;
+
+use serde::{Deserialize, Serialize};
 
 pub use driver::{Handle, Trace};
 pub use replay::{Replay, ReplayError};
@@ -47,7 +50,7 @@ pub struct RunResult {
 }
 
 /// What is wrong with a run: one of these is the same in two runs if all is equal.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Bad {
     /// The kind.
     pub kind: BadKind,
@@ -56,7 +59,8 @@ pub struct Bad {
 }
 
 /// Kinds of what can be wrong, the worst first, as exit codes rank them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum BadKind {
     /// It could not go on.
     Hang,

@@ -6,6 +6,7 @@
 
 use super::driver::{Offer, Policy, Priorities, Trace};
 use super::order::may_touch;
+use super::search::Shard;
 use std::collections::VecDeque;
 use wavefence_base::schedule::Step;
 
@@ -22,20 +23,19 @@ pub enum Departure {
 pub type Plan = Vec<(usize, Departure)>;
 
 /// The plans that are still to be run, those with few departures first.
-#[derive(Default)]
 pub struct Plans {
     waiting: VecDeque<Plan>,
     holds: u32,
     evictions: u32,
-    /// The part of the first departures that is ours: this one of so many.
-    shard: (u64, u64),
+    /// The part of the first departures that is ours.
+    shard: Shard,
     /// True if a run was cut by the bound on steps.
     pub cut: bool,
 }
 
 impl Plans {
     /// Nothing but what follows from runs that are told.
-    pub fn new(holds: u32, evictions: u32, shard: (u64, u64)) -> Self {
+    pub fn new(holds: u32, evictions: u32, shard: Shard) -> Self {
         Self { waiting: VecDeque::new(), holds, evictions, shard, cut: false }
     }
 
@@ -68,7 +68,7 @@ impl Plans {
             }
         }
         for (n, departure) in (0u64..).zip(more) {
-            if plan.is_empty() && n % self.shard.1.max(1) != self.shard.0 {
+            if plan.is_empty() && !self.shard.owns(n) {
                 continue;
             }
             let mut longer = plan.clone();

@@ -8,6 +8,7 @@ use super::departures::{Depart, Plan, Plans};
 use super::driver::{Driver, Fixed, Keep, Priorities, Trace, Walk};
 use super::search::{Branch, Follow, Shard, Tree};
 use super::{Bad, Handle, Rng, RunResult, Subject};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Runs handed out at a time.
@@ -55,7 +56,8 @@ pub struct HuntOptions {
     pub strategy: Strategy,
     /// Seed of random choices.
     pub seed: u64,
-    /// Runs at most; those that a search cuts because they repeat others count too.
+    /// Runs at most, in all parts together where they are by chance, else in each;
+    /// those that a search cuts because they repeat others count too.
     pub schedules: u64,
     /// Steps that pct puts in one order: priority changes and one.
     pub depth: u32,
@@ -72,7 +74,7 @@ pub struct HuntOptions {
 }
 
 /// A bad run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// Its schedule's number.
     pub schedule: u64,
@@ -83,7 +85,7 @@ pub struct Found {
 }
 
 /// What a search came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// Runs that were made to their ends or to a bound.
     pub schedules: u64,
@@ -162,7 +164,7 @@ enum Phase {
     Departures(Plans),
     /// Every order.
     Tree(Box<Tree>),
-    /// By chance: the next number.
+    /// By chance: the next number of this part.
     Chance(u64),
 }
 
@@ -171,7 +173,7 @@ enum Task {
     Plain,
     Plan(Plan),
     Branch(Branch),
-    Chance,
+    Chance(u64),
 }
 
 /// A search that is going on.
@@ -196,33 +198,42 @@ impl<'a, 'c> Hunt<'a, 'c> {
 
     fn all(&mut self, tell: &dyn Fn(u64)) {
         let o = self.options;
+        let all = o.schedules.max(1);
         self.phase(Phase::Plain(false), 1, tell);
-        let all = o.schedules;
-        let holds = |holds| Plans::new(holds, o.evictions, (o.shard.index, o.shard.of));
+        let holds = |holds| Plans::new(holds, o.evictions, o.shard);
         match o.strategy {
-            Strategy::Random | Strategy::Pct => self.phase(Phase::Chance(0), all, tell),
+            Strategy::Random | Strategy::Pct => self.chance(all - 1, tell),
             Strategy::Exhaustive => match o.preemptions {
                 Some(most) => self.phase(Phase::Departures(holds(most)), all, tell),
                 None => self.phase(Phase::Tree(Box::new(Tree::new(o.shard))), all, tell),
             },
             Strategy::Auto => {
-                self.phase(Phase::Departures(holds(1)), self.runs + all / 4, tell);
-                if self.summary.plain_steps <= SMALL && o.preemptions.is_none() {
+                self.phase(Phase::Departures(holds(1)), all / 4, tell);
+                let small = self.summary.plain_steps <= SMALL && o.preemptions.is_none();
+                if small {
                     self.phase(Phase::Tree(Box::new(Tree::new(o.shard))), all / 4 * 3, tell);
                 }
                 if !self.summary.complete {
-                    self.phase(Phase::Chance(0), all, tell);
+                    self.chance(if small { all / 4 } else { all / 4 * 3 }, tell);
                 }
             }
         }
     }
 
+    /// `count` runs by chance, of which this part makes its own.
+    fn chance(&mut self, count: u64, tell: &dyn Fn(u64)) {
+        let Shard { index, of } = self.options.shard;
+        let ours = (count + of - 1 - index) / of;
+        self.phase(Phase::Chance(index), self.runs + ours, tell);
+    }
+
     /// Runs what comes from `phase` until it ends or `until` runs were made.
     fn phase(&mut self, mut phase: Phase, until: u64, tell: &dyn Fn(u64)) {
-        let until = until.min(self.options.schedules);
-        if let Phase::Departures(plans) = &mut phase {
+        if let Phase::Departures(plans) = &mut phase
+            && !self.stopped
+        {
             // The plain run again, now with footprints: what can be departed from.
-            let driver = self.driver(&Task::Plan(Vec::new()), 0);
+            let driver = self.driver(&Task::Plan(Vec::new()));
             if let Some((_, trace)) = self.crew.run(vec![driver]).pop() {
                 plans.done(&Vec::new(), &trace);
             }
@@ -233,14 +244,7 @@ impl<'a, 'c> Hunt<'a, 'c> {
             if tasks.is_empty() {
                 break;
             }
-            let chance = match &phase {
-                Phase::Chance(next) => next - tasks.len() as u64 * self.options.shard.of,
-                Phase::Plain(_) | Phase::Departures(_) | Phase::Tree(_) => 0,
-            };
-            let drivers = (0u64..)
-                .zip(&tasks)
-                .map(|(n, t)| self.driver(t, chance + n * self.options.shard.of))
-                .collect();
+            let drivers = tasks.iter().map(|t| self.driver(t)).collect();
             for (task, (result, trace)) in tasks.into_iter().zip(self.crew.run(drivers)) {
                 if self.stopped {
                     break;
@@ -262,14 +266,15 @@ impl<'a, 'c> Hunt<'a, 'c> {
             Phase::Departures(plans) => plans.next(room).into_iter().map(Task::Plan).collect(),
             Phase::Tree(tree) => tree.next(room).into_iter().map(Task::Branch).collect(),
             Phase::Chance(next) => {
-                *next += room as u64 * self.options.shard.of;
-                (0..room).map(|_| Task::Chance).collect()
+                let first = *next;
+                let of = self.options.shard.of;
+                *next += room as u64 * of;
+                (first..*next).step_by(of as usize).map(Task::Chance).collect()
             }
         }
     }
 
-    /// The driver of a task; `number` is that of a random one in this part.
-    fn driver(&self, task: &Task, number: u64) -> Driver {
+    fn driver(&self, task: &Task) -> Driver {
         let o = self.options;
         let most = o.steps;
         let length = self.summary.plain_steps as usize;
@@ -277,9 +282,8 @@ impl<'a, 'c> Hunt<'a, 'c> {
             Task::Plain => Driver::new(Fixed::plain(), Keep::Choices, most, 0),
             Task::Plan(plan) => Driver::new(Depart::new(plan), Keep::Footprints, most, o.evictions),
             Task::Branch(b) => Driver::new(Follow::new(b), Keep::Footprints, most, o.evictions),
-            Task::Chance => {
-                let number = number + o.shard.index;
-                let seed = Rng::of(o.seed, number).next();
+            Task::Chance(number) => {
+                let seed = Rng::of(o.seed, *number).next();
                 let pct = match o.strategy {
                     Strategy::Random => false,
                     Strategy::Pct => true,
@@ -315,7 +319,13 @@ impl<'a, 'c> Hunt<'a, 'c> {
         if !ours || (matches!(task, Task::Plain) && self.options.shard.index != 0) {
             return;
         }
-        let number = self.runs;
+        // Unlike in every part; by chance the same as in a search of everything.
+        let Shard { index, of } = self.options.shard;
+        let number = match task {
+            Task::Plain => 0,
+            Task::Chance(number) => number + 1,
+            Task::Plan(_) | Task::Branch(_) => self.runs * of + index,
+        };
         self.runs += 1;
         let s = &mut self.summary;
         s.schedules += 1;

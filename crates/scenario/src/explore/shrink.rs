@@ -9,6 +9,7 @@
 use super::departures::{Depart, Plans};
 use super::driver::{Driver, Fixed, Keep, Trace};
 use super::hunt::Crew;
+use super::search::Shard;
 use super::{Bad, RunResult};
 
 /// Runs that shrinking may make.
@@ -58,7 +59,7 @@ fn single(
     evictions: u32,
     left: &mut usize,
 ) -> Option<Vec<Choice>> {
-    let mut plans = Plans::new(1, evictions.min(1), (0, 1));
+    let mut plans = Plans::new(1, evictions.min(1), Shard::ALL);
     let plain = Driver::new(Fixed::plain(), Keep::Footprints, most, evictions.min(1));
     let (_, trace) = crew.run(vec![plain]).pop()?;
     plans.done(&Vec::new(), &trace);

@@ -2,6 +2,7 @@
 
 use super::driver::{Driver, Keep};
 use super::hunt::{Crew, Hunt, HuntOptions, Strategy, Summary};
+use super::part::{MergeError, Part, merge, options_text};
 use super::search::{Follow, Shard, Tree};
 use super::shrink::{shrink, size};
 use super::toy::{Program, Toy, brute, run};
@@ -233,10 +234,7 @@ fn parts_of_a_search_by_chance_are_its_schedules_dealt_out() {
             let all = HuntOptions { schedules: 61, ..options(strategy) };
             let whole = hunt(&program, &all, 1);
             let part = |index| {
-                let shard = Shard { index, of: 3 };
-                // The plain order and 20 of 60.
-                let schedules = if index == 0 { 21 } else { 20 };
-                hunt(&program, &HuntOptions { shard, schedules, ..all.clone() }, 1)
+                hunt(&program, &HuntOptions { shard: Shard { index, of: 3 }, ..all.clone() }, 1)
             };
             let parts: Vec<Summary> = (0..3).map(part).collect();
             let outcomes: BTreeSet<u64> = parts.iter().flat_map(|p| p.outcomes.clone()).collect();
@@ -268,4 +266,34 @@ fn proved_is_said_only_where_the_search_ended() {
         assert!(one.complete && one.outcomes.is_subset(&whole.outcomes), "{program:?}");
     }
     assert!(held > 100, "{held}");
+}
+
+#[test]
+fn parts_are_put_together_or_refused() {
+    let program = hanging(1).remove(0);
+    let all = HuntOptions { keep_going: false, schedules: 200, ..options(Strategy::Random) };
+    let text = options_text(&all, "");
+    let part = |index| {
+        let shard = Shard { index, of: 3 };
+        let summary = hunt(&program, &HuntOptions { shard, ..all.clone() }, 1);
+        Part::new(7, "series-x".into(), text.clone(), shard, summary)
+    };
+    let parts: Vec<Part> = [2, 0, 1].map(part).into();
+    let whole = hunt(&program, &all, 1);
+    let merged = merge(&parts, 7, false).expect("they belong together");
+    assert_eq!(merged.found, whole.found);
+    let refused = |parts: &[Part]| merge(parts, 7, false).map(|_| ());
+    assert_eq!(refused(&parts[..2]), Err((0, MergeError::Missing { index: 1, of: 3 })));
+    let twice = [parts[0].clone(), parts[0].clone()];
+    assert_eq!(refused(&twice), Err((1, MergeError::Twice { index: 2, of: 3 })));
+    assert!(matches!(merge(&parts, 8, false), Err((0, MergeError::Scenario { .. }))));
+    let mut other = parts.clone();
+    other[1].options = "strategy=pct".into();
+    assert!(matches!(refused(&other), Err((1, MergeError::Options { .. }))));
+    let mut other = parts.clone();
+    other[2].of = 4;
+    assert!(matches!(refused(&other), Err((2, MergeError::Count { .. }))));
+    let mut other = parts;
+    other[0].form = "else".into();
+    assert!(matches!(refused(&other), Err((0, MergeError::Form(_)))));
 }
