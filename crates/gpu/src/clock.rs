@@ -19,9 +19,9 @@ pub const SYSTEM_CLOCK_ORIGIN: u64 = 0x40_0000_0000;
 #[derive(Debug)]
 pub(crate) struct Clock {
     /// Cycles of a model run, steps of a fast one.
-    now: AtomicU64,
+    pub(crate) now: AtomicU64,
     /// Ticks and cycles of one second; `None` where steps are the ticks.
-    rate: Option<(u64, u64)>,
+    pub(crate) rate: Option<(u64, u64)>,
 }
 
 impl Clock {

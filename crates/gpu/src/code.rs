@@ -72,6 +72,16 @@ impl Kernels {
         id
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Forgets all but the first `len`.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.entries.truncate(len);
+    }
+
     /// The kernel `id`, which must exist.
     pub(crate) fn entry(&self, id: KernelId) -> &Entry {
         &self.entries[id.index()]

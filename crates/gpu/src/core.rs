@@ -1,6 +1,10 @@
 //! What every part of a device shares: memory, counters, observers, faults, the
 //! budget, and the kernels.
 
+mod checkpoint;
+
+pub(crate) use checkpoint::Mark;
+
 use crate::clock::Clock;
 use crate::code::Kernels;
 use crate::desc::{DeviceDesc, Limits, Outcome};

@@ -11,7 +11,7 @@ struct Free {
 }
 
 /// All compute units.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ComputeUnits {
     free: Vec<Free>,
 }

@@ -1,5 +1,7 @@
 //! The device as the API layer sees it.
 
+mod checkpoint;
+
 use crate::clock::Clock;
 use crate::code::{CODE_ALIGNMENT, LoadedKernel, code_object};
 use crate::core::Core;
@@ -36,6 +38,8 @@ pub struct Device {
     submits: Vec<bool>,
     /// A run ended for good.
     over: Option<Outcome>,
+    /// What to go back to.
+    mark: Option<Box<checkpoint::Mark>>,
 }
 
 impl fmt::Debug for Device {
@@ -67,7 +71,7 @@ impl Device {
             RunMode::Fast { threads } => Work::Fast(Box::new(Pool::new(threads, profile))),
         };
         let engines = Engines::default();
-        Self { core, engines, work, space, submits: Vec::new(), over: None }
+        Self { core, engines, work, space, submits: Vec::new(), over: None, mark: None }
     }
 
     /// The profile it was made from.

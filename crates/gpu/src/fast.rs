@@ -122,6 +122,25 @@ impl Pool {
         }
     }
 
+    /// Whose turn it is, if there is no work.
+    pub(crate) fn checkpoint(&self) -> Option<usize> {
+        let state = self.lock();
+        (state.active.is_empty() && state.ended.is_empty()).then_some(state.turn)
+    }
+
+    /// Drops all work; `kernels` are left. Nothing runs meanwhile.
+    pub(crate) fn restore(&mut self, to: usize, kernels: usize) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let State { active, ended, faults, running, turn, closing: _, panicked: _ } = state;
+        active.clear();
+        ended.clear();
+        faults.clear();
+        (*running, *turn) = (0, to);
+        for hand in self.idle.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            hand.worker.reset(kernels);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -7,7 +7,7 @@ use wavefence_base::{Fault, FaultKind};
 type Key = (u8, Option<u32>, Option<u64>, Option<u32>, Option<String>);
 
 /// The list. Order is that of first occurrence.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     list: Vec<Fault>,
     index: BTreeMap<Key, usize>,

@@ -53,7 +53,7 @@ const MAX_DEPTH: usize = 2;
 const WINDOW: u64 = 32;
 
 /// One queue's place in its commands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fetcher {
     pub(crate) ring: RingBuffer,
     pub(crate) frames: Vec<Frame>,

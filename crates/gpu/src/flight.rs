@@ -26,7 +26,7 @@ pub(crate) struct Landing {
 }
 
 /// Ended dispatches with stores on their way, in the order they ended.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flight {
     /// Cycles from leaving to arriving.
     pub(crate) delay: u64,

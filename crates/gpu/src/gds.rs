@@ -1,19 +1,22 @@
 //! The global data share: a small memory that all waves and the command
 //! processors reach. Ordered append counter `n` is its dword `n`.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use wavefence_shader::ir::AtomicOp;
 
 /// The dwords of the data share, shared by all threads of a device.
 #[derive(Debug)]
 pub(crate) struct Gds {
     words: Vec<AtomicU32>,
+    /// A bit for each 64th of it that was written since the last checkpoint.
+    written: AtomicU64,
 }
 
 impl Gds {
     /// A zeroed data share of `bytes`.
     pub(crate) fn new(bytes: u32) -> Self {
-        Self { words: (0..bytes / 4).map(|_| AtomicU32::new(0)).collect() }
+        let words = (0..bytes / 4).map(|_| AtomicU32::new(0)).collect();
+        Self { words, written: AtomicU64::new(0) }
     }
 
     fn word(&self, offset: u32) -> Option<&AtomicU32> {
@@ -23,6 +26,38 @@ impl Gds {
         self.words.get(offset as usize / 4)
     }
 
+    /// As [`Self::word`], to be written.
+    fn writable(&self, offset: u32) -> Option<&AtomicU32> {
+        let word = self.word(offset)?;
+        let part = offset as usize / 4 / self.part();
+        self.written.fetch_or(1 << part, Ordering::Relaxed);
+        Some(word)
+    }
+
+    /// Dwords of a 64th.
+    fn part(&self) -> usize {
+        self.words.len().div_ceil(64).max(1)
+    }
+
+    /// The dwords now, for [`Self::restore`]. Nobody may write meanwhile.
+    pub(crate) fn checkpoint(&self) -> Vec<u32> {
+        self.written.store(0, Ordering::Relaxed);
+        self.words.iter().map(|w| w.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Puts back what was written since the checkpoint. Nobody may write meanwhile.
+    pub(crate) fn restore(&self, saved: &[u32]) {
+        let written = self.written.swap(0, Ordering::Relaxed);
+        let parts = self.words.chunks(self.part()).zip(saved.chunks(self.part()));
+        for (at, (words, saved)) in parts.enumerate() {
+            if written >> at & 1 == 1 {
+                for (word, &value) in words.iter().zip(saved) {
+                    word.store(value, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
     /// The dword at byte `offset`; `None` out of range or not 4-byte aligned.
     pub(crate) fn read(&self, offset: u32) -> Option<u32> {
         self.word(offset).map(|w| w.load(Ordering::SeqCst))
@@ -30,12 +65,12 @@ impl Gds {
 
     /// Writes the dword at byte `offset`; false out of range.
     pub(crate) fn write(&self, offset: u32, value: u32) -> bool {
-        self.word(offset).map(|w| w.store(value, Ordering::SeqCst)).is_some()
+        self.writable(offset).map(|w| w.store(value, Ordering::SeqCst)).is_some()
     }
 
     /// Read-modify-write; gives the old value, 0 out of range.
     pub(crate) fn atomic(&self, op: AtomicOp, offset: u32, value: u32, compare: u32) -> u32 {
-        let Some(word) = self.word(offset) else { return 0 };
+        let Some(word) = self.writable(offset) else { return 0 };
         word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| {
             Some(apply(op, old, value, compare))
         })
@@ -81,6 +116,25 @@ mod tests {
         assert!(!gds.write(2, 1));
         assert_eq!(gds.atomic(AtomicOp::Add, 16, 1, 0), 0);
         assert_eq!(gds.read(16), None);
+    }
+
+    #[test]
+    fn what_was_written_goes_back() {
+        for bytes in [0, 4, 1024, 65_540] {
+            let gds = Gds::new(bytes);
+            let all = |gds: &Gds| (0..bytes / 4).map(|i| gds.read(4 * i)).collect::<Vec<_>>();
+            for i in (0..bytes / 4).step_by(7) {
+                gds.write(4 * i, i + 1);
+            }
+            let (saved, then) = (gds.checkpoint(), all(&gds));
+            for step in [3, 1000] {
+                for i in (0..bytes / 4).step_by(step) {
+                    gds.atomic(AtomicOp::Xor, 4 * i, 0xFFFF, 0);
+                }
+                gds.restore(&saved);
+                assert_eq!(all(&gds), then);
+            }
+        }
     }
 
     #[test]

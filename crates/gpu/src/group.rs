@@ -89,6 +89,15 @@ impl Worker {
         self.shared.clock.advance(std::mem::take(&mut self.ticks));
     }
 
+    /// Forgets what the groups run so far have left, and the waves of kernels from
+    /// `kernels` on. What it keeps is room.
+    pub(crate) fn reset(&mut self, kernels: usize) {
+        let Self { shared: _, waves, lds: _, slots: _, spent, ticks, faults } = self;
+        waves.retain(|&(kernel, _), _| (kernel as usize) < kernels);
+        (*spent, *ticks) = (0, 0);
+        faults.clear();
+    }
+
     fn pool(&mut self, dispatch: &Dispatch) -> &mut Vec<Box<dyn Wave>> {
         let wide = dispatch.wave_size() == WaveSize::W64;
         self.waves.entry((dispatch.kernel.0, wide)).or_default()

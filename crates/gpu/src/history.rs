@@ -14,7 +14,7 @@ use wavefence_base::{GpuAddress, GpuRange, Writer};
 const KEPT: usize = 1024;
 
 /// An address that blocked waits look at.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Watch {
     /// As which client the wait looks.
     client: Client,
@@ -26,7 +26,7 @@ struct Watch {
 }
 
 /// Writes by address, oldest first.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     by_address: BTreeMap<GpuAddress, Vec<PastWrite>>,
     watched: BTreeMap<GpuAddress, Watch>,

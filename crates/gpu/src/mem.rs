@@ -79,6 +79,23 @@ impl Bus {
         self.caches.as_ref().map(|c| c.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Marks the caches; gives what else a bus keeps.
+    pub(crate) fn checkpoint(&mut self) -> u64 {
+        if let Some(caches) = self.caches() {
+            caches.checkpoint();
+        }
+        let Self { space: _, caches: _, actions } = self;
+        *actions
+    }
+
+    /// Goes back to the checkpoint, after the address space has.
+    pub(crate) fn restore(&mut self, actions: u64) {
+        if let Some(caches) = self.caches() {
+            caches.restore();
+        }
+        self.actions = actions;
+    }
+
     /// Whether records of accesses are built.
     pub(crate) fn set_recording(&mut self, on: bool) {
         if let Some(caches) = self.caches() {

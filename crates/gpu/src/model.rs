@@ -22,14 +22,14 @@ use std::sync::Arc;
 use wavefence_base::{Event, SubmitId};
 
 /// The queues, in the order they were opened, and the compute pipes.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Engines {
     pub(crate) queues: Vec<Queue>,
     pub(crate) pipes: BTreeMap<u32, Pipe>,
 }
 
 /// A compute pipe: its queues share one MEC.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Pipe {
     /// Indices of queues.
     pub(crate) members: Vec<usize>,

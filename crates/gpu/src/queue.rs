@@ -55,7 +55,7 @@ pub(crate) enum Block {
 }
 
 /// One engine's work for the queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Seat {
     pub(crate) engine: Engine,
     /// The packet that blocks, and on what.
@@ -158,7 +158,7 @@ pub(crate) enum DmaEnd {
 const MAX_IN_FLIGHT: usize = 64;
 
 /// The dispatches of a queue that have not ended.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Shaders {
     /// Dispatches started so far; the number of the last one.
     pub(crate) started: u64,
@@ -190,7 +190,7 @@ impl Shaders {
 }
 
 /// A submission that was fetched whole and is not yet done.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Closing {
     pub(crate) submit: SubmitId,
     pub(crate) after: u64,
@@ -211,6 +211,7 @@ pub(crate) struct Prefetch {
 }
 
 /// One queue.
+#[derive(Clone)]
 pub(crate) struct Queue {
     pub(crate) id: QueueId,
     pub(crate) kind: QueueKind,

@@ -13,7 +13,7 @@ pub(crate) const RING_BYTES: u64 = 256 << 10;
 const SDMA_BOUNDARY: u64 = 8;
 
 /// Read and write pointers count dwords since the device was made.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RingBuffer {
     range: GpuRange,
     read: u64,

@@ -81,6 +81,12 @@ pub(crate) struct Work {
     worker: Worker,
 }
 
+/// Shader work where there is none, at one moment.
+pub(crate) struct Mark {
+    started: u64,
+    units: ComputeUnits,
+}
+
 /// What a wave's step left behind.
 #[derive(Default)]
 pub(crate) struct WaveStep {
@@ -105,6 +111,43 @@ impl Work {
             topology: Topology::of(profile),
             worker: Worker::new(shared),
         }
+    }
+
+    /// What is left where there is no work; `None` if there is some.
+    pub(crate) fn checkpoint(&mut self) -> Option<Mark> {
+        let Self {
+            active,
+            groups,
+            vacant,
+            started,
+            waves: _,
+            sending,
+            units,
+            topology: _,
+            worker: _,
+        } = self;
+        if !active.is_empty() || !sending.is_empty() {
+            return None;
+        }
+        // Where groups lie has no meaning but that it must be the same each time.
+        groups.clear();
+        vacant.clear();
+        Some(Mark { started: *started, units: units.clone() })
+    }
+
+    /// Drops all work and goes back to `mark`; `kernels` are left.
+    pub(crate) fn restore(&mut self, mark: &Mark, kernels: usize) {
+        let Mark { started, units } = mark;
+        for resident in self.groups.drain(..).flatten() {
+            resident.group.recycle(&mut self.worker);
+        }
+        self.active.clear();
+        self.vacant.clear();
+        self.waves.clear();
+        self.sending.clear();
+        self.started = *started;
+        self.units.clone_from(units);
+        self.worker.reset(kernels);
     }
 
     /// True if a dispatch has not ended.

@@ -25,7 +25,7 @@ fn words() -> impl Strategy<Value = Vec<u32>> {
 }
 
 /// A packet to be built: which, and a number that its fields are made from.
-type Seed = (usize, u64);
+pub(super) type Seed = (usize, u64);
 
 /// Splits more numbers from one.
 fn next(state: &mut u64) -> u64 {
@@ -36,7 +36,7 @@ fn next(state: &mut u64) -> u64 {
 
 /// A packet of the table with random fields: addresses mostly in `data`, the
 /// rest small, full or anything.
-fn packet(rig: &Rig, kind: QueueKind, seed: Seed, data: GpuAddress) -> Vec<u32> {
+pub(super) fn packet(rig: &Rig, kind: QueueKind, seed: Seed, data: GpuAddress) -> Vec<u32> {
     let which = Kind::ALL[seed.0 % Kind::ALL.len()];
     let mut state = seed.1;
     let Ok(mut b) = Packet::try_build(which, rig.generation, ring_of(kind)) else {

@@ -1,5 +1,6 @@
 //! Tests of whole devices, with packets and fake kernels.
 
+mod again;
 mod caches;
 mod dispatches;
 pub(crate) mod fake;
