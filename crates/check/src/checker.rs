@@ -10,7 +10,7 @@ use crate::walk::walk;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wavefence_base::{
     AccessKind, Agent, CacheAction, CacheClass, Client, DispatchId, Engine, Event, Generation,
-    GpuAddress, GpuRange, Level, MemoryAccess, Observer, Piece, QueueId, SubmitId, Topology,
+    GpuAddress, GpuRange, Level, MemoryAccess, Observer, Piece, QueueId, SubmitId, Topology, Verdict,
 };
 
 /// Watches a device. Clones share one state: one is given to the device as an
@@ -97,6 +97,11 @@ impl Checker {
     /// done, if there is no checkpoint.
     pub fn restore(&self) -> bool {
         self.state().restore()
+    }
+
+    /// True if no hazard was found so far, proven or possible; advice does not count.
+    pub fn is_clean(&self) -> bool {
+        self.state().judge.found.list().iter().all(|h| h.verdict == Verdict::Advice)
     }
 
     /// What the run so far has to say: hazards in the order of their first

@@ -1,5 +1,6 @@
 //! The device: memory, pipelines, queues, submits and runs.
 
+use crate::checkpoint::Mark;
 use crate::error::{CallError, Error};
 use crate::face::Face;
 use crate::hardware::Hardware;
@@ -18,6 +19,7 @@ use wavefence_base::{
     Finding, GpuAddress, GpuRange, Limit, Observer, Profile, ProfileName, Rule, Topology,
 };
 use wavefence_check::Checker;
+use wavefence_gpu::Outcome;
 pub use wavefence_gpu::{Limits, RunMode};
 pub use wavefence_memory::AllocationDesc;
 use wavefence_shader::ir::Kernel;
@@ -149,7 +151,8 @@ impl DeviceBuilder {
         };
         let hardware = Hardware::new(desc, self.observers);
         Ok(Device {
-            tag: DeviceTag(NEXT_DEVICE.fetch_add(1, Ordering::Relaxed)),
+            tag: DeviceTag { device: NEXT_DEVICE.fetch_add(1, Ordering::Relaxed), life: 0 },
+            lives: Vec::new(),
             profile,
             hardware,
             dxc: self.dxc,
@@ -162,12 +165,28 @@ impl DeviceBuilder {
             advice: Vec::new(),
             checker,
             names: Vec::new(),
+            last: None,
+            mark: None,
         })
     }
 }
 
+/// What a run came to, in short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Went {
+    /// Everything submitted is done.
+    Idle,
+    /// Nothing can move; the host may help.
+    Blocked,
+    /// A limit ended it.
+    Limit(Limit),
+    /// It stopped at the first fault, as asked.
+    Stopped,
+}
+
 /// Memory that small things of the device's own are cut from.
-struct Pool {
+#[derive(Clone, Copy)]
+pub(crate) struct Pool {
     base: GpuAddress,
     used: u64,
     bytes: u64,
@@ -176,23 +195,29 @@ struct Pool {
 /// A device of one console.
 pub struct Device {
     pub(crate) tag: DeviceTag,
+    /// Earlier lives of the device whose objects are still there.
+    pub(crate) lives: Vec<u32>,
     pub(crate) profile: Arc<Profile>,
     pub(crate) hardware: Hardware,
-    dxc: Option<PathBuf>,
+    pub(crate) dxc: Option<PathBuf>,
     pub(crate) queues: Vec<Queue>,
     /// Pipelines by kernel number.
     pub(crate) pipelines: BTreeMap<u32, Pipeline>,
     /// Command buffers by first address.
-    pub(crate) placed: BTreeMap<u64, Placed>,
+    pub(crate) placed: BTreeMap<u64, Arc<Placed>>,
     /// Where a list lies for a queue: it has scratch words, which two queues that
     /// run it at once must not share.
-    by_list: BTreeMap<(u64, u32), GpuAddress>,
-    next_list: u64,
-    pool: Option<Pool>,
+    pub(crate) by_list: BTreeMap<(u64, u32), GpuAddress>,
+    pub(crate) next_list: u64,
+    pub(crate) pool: Option<Pool>,
     pub(crate) advice: Vec<Finding>,
     pub(crate) checker: Option<Checker>,
     /// Names that callers gave to parts of allocations.
     pub(crate) names: Vec<(GpuRange, String)>,
+    /// What the last run came to.
+    pub(crate) last: Option<Outcome>,
+    /// What to go back to.
+    pub(crate) mark: Option<Mark>,
 }
 
 impl std::fmt::Debug for Device {
@@ -309,6 +334,14 @@ impl Device {
     /// If the bytes do not all lie in allocations.
     pub fn read(&self, address: GpuAddress, bytes: u64) -> Result<Vec<u8>, Error> {
         self.hardware.host_read(address, bytes)
+    }
+
+    /// As [`Device::read`], but no access: nobody hears of it.
+    ///
+    /// # Errors
+    /// As [`Device::read`].
+    pub fn peek(&self, address: GpuAddress, bytes: u64) -> Result<Vec<u8>, Error> {
+        self.hardware.host_peek(address, bytes)
     }
 
     /// Reads dwords.
@@ -479,6 +512,9 @@ impl Device {
         self.mine(queue.device, CALL, queue.name())?;
         for list in lists {
             self.mine(list.device, CALL, list.name())?;
+            if let Some((name, gone)) = list.uses.iter().find(|(_, life)| !self.lives(*life)) {
+                self.mine(*gone, CALL, name)?;
+            }
             let value = format!("\"{}\"", list.name());
             if list.kind() != queue.list_kind() {
                 let message = format!(
@@ -520,7 +556,7 @@ impl Device {
         let base = self.own_memory(&format!("command list \"{}\"", list.name()), layout.total)?;
         self.write(base, &list.encoder.place(base))?;
         let placed = Placed::list(list);
-        self.placed.insert(base.0, placed);
+        self.placed.insert(base.0, Arc::new(placed));
         self.by_list.insert(key, base);
         Ok(base)
     }
@@ -548,17 +584,44 @@ impl Device {
     }
 
     pub(crate) fn mine(&self, tag: DeviceTag, call: &'static str, name: &str) -> Result<(), Error> {
-        if tag == self.tag {
+        let message = if tag.device != self.tag.device {
+            "belongs to another device".to_owned()
+        } else if !self.lives(tag) {
+            "is gone: it was made after the checkpoint that the device went back to".to_owned()
+        } else {
             return Ok(());
-        }
-        let message = "belongs to another device".to_owned();
+        };
         Err(call_error(&rules::FENCE_DEVICE, call, "", &format!("\"{name}\""), message))
     }
 
     /// Runs until everything submitted is done or nothing can move.
     pub fn run(&mut self) -> Report {
+        self.run_only();
+        self.report_now()
+    }
+
+    /// As [`Device::run`], without the report; see [`Device::report_now`].
+    pub fn run_only(&mut self) -> Went {
         let outcome = self.hardware.run();
-        self.report(outcome)
+        let went = match &outcome {
+            Outcome::Idle => Went::Idle,
+            Outcome::Blocked(_) => Went::Blocked,
+            Outcome::Limit(limit) => Went::Limit(limit.clone()),
+            Outcome::Stopped(_) => Went::Stopped,
+        };
+        self.last = Some(outcome);
+        went
+    }
+
+    /// What the last run came to and everything found so far, in the API's words.
+    pub fn report_now(&self) -> Report {
+        self.report(self.last.as_ref().unwrap_or(&Outcome::Idle))
+    }
+
+    /// True if nothing was found wrong so far: no fault, no proven or possible
+    /// hazard. Advice and hangs do not count.
+    pub fn is_clean(&self) -> bool {
+        self.hardware.faults().is_empty() && self.checker.as_ref().is_none_or(Checker::is_clean)
     }
 }
 

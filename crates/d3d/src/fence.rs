@@ -9,6 +9,7 @@ use crate::names::Placed;
 use crate::queue::{Fence, Queue};
 use crate::report::Report;
 use crate::rules;
+use std::sync::Arc;
 use wavefence_base::GpuRange;
 
 impl Device {
@@ -102,7 +103,7 @@ impl Device {
         let base = self.own_memory(call, layout.total)?;
         self.write(base, &encoder.place(base))?;
         let placed = Placed::queue_call(queue.name(), (call, text), flush, layout.packets);
-        self.placed.insert(base.0, placed);
+        self.placed.insert(base.0, Arc::new(placed));
         self.hardware.submit(queue.id, GpuRange::new(base, layout.packets))
     }
 

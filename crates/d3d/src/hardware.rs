@@ -19,6 +19,13 @@ pub(crate) fn default_executor() -> Arc<dyn Executor> {
     Arc::new(wavefence_wave::interp::Interpreter::new())
 }
 
+fn check_length(bytes: u64) -> Result<(), Limit> {
+    if bytes > MAX_READ {
+        return Err(Limit::memory(format!("a read of {bytes} bytes is too long")));
+    }
+    Ok(())
+}
+
 /// The device below.
 pub(crate) struct Hardware {
     device: wavefence_gpu::Device,
@@ -51,11 +58,16 @@ impl Hardware {
     }
 
     pub(crate) fn host_read(&self, address: GpuAddress, bytes: u64) -> Result<Vec<u8>, Error> {
-        if bytes > MAX_READ {
-            return Err(Limit::memory(format!("a read of {bytes} bytes is too long")).into());
-        }
+        check_length(bytes)?;
         let mut out = vec![0; bytes as usize];
         self.device.host_read(address, &mut out)?;
+        Ok(out)
+    }
+
+    pub(crate) fn host_peek(&self, address: GpuAddress, bytes: u64) -> Result<Vec<u8>, Error> {
+        check_length(bytes)?;
+        let mut out = vec![0; bytes as usize];
+        self.device.memory().host().read(address, &mut out)?;
         Ok(out)
     }
 
@@ -80,6 +92,14 @@ impl Hardware {
         self.device.run();
         self.device.submit(queue, buffer)?;
         Ok(())
+    }
+
+    pub(crate) fn checkpoint(&mut self) -> Result<(), Error> {
+        Ok(self.device.checkpoint()?)
+    }
+
+    pub(crate) fn restore(&mut self) -> bool {
+        self.device.restore()
     }
 
     pub(crate) fn run(&mut self) -> Outcome {

@@ -16,6 +16,7 @@
 //! report is printed.
 
 mod binding;
+mod checkpoint;
 mod device;
 mod encode;
 pub mod enums;
@@ -35,7 +36,9 @@ mod source;
 mod view;
 
 pub use binding::{Bindings, MAX_ROOT_CONSTANTS};
-pub use device::{AllocationDesc, Device, DeviceBuilder, Limits, RunMode, check_d3d11_face};
+pub use device::{
+    AllocationDesc, Device, DeviceBuilder, Limits, RunMode, Went, check_d3d11_face,
+};
 pub use error::{CallError, CallErrors, Error};
 pub use face::{Face, Undrawn};
 pub use list::{

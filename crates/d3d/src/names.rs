@@ -164,12 +164,12 @@ impl Device {
         self.pipelines.get(&kernel.0).map(Pipeline::name)
     }
 
-    pub(crate) fn report(&self, outcome: Outcome) -> Report {
+    pub(crate) fn report(&self, outcome: &Outcome) -> Report {
         let ending = match outcome {
             Outcome::Idle => Ending::Idle,
-            Outcome::Blocked(stall) => Ending::Hang(self.hang(&stall)),
-            Outcome::Limit(limit) => Ending::Limit(limit),
-            Outcome::Stopped(fault) => Ending::Stopped(Box::new(self.fault(&fault))),
+            Outcome::Blocked(stall) => Ending::Hang(self.hang(stall)),
+            Outcome::Limit(limit) => Ending::Limit(limit.clone()),
+            Outcome::Stopped(fault) => Ending::Stopped(Box::new(self.fault(fault))),
         };
         let (lines, lines_lost) = self.hardware.printed();
         Report {

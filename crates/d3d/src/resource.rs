@@ -18,7 +18,12 @@ pub const UAV_COUNTER_PLACEMENT_ALIGNMENT: u64 = 4096;
 
 /// Which device made an object; objects of two devices do not mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DeviceTag(pub(crate) u64);
+pub struct DeviceTag {
+    pub(crate) device: u64,
+    /// Which of the device's lives: one begins at a checkpoint and each time that
+    /// the device goes back to one.
+    pub(crate) life: u32,
+}
 
 /// Memory that a device allocated.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,7 +170,7 @@ impl Buffer {
             );
             return refuse("CounterOffsetInBytes", message);
         }
-        if counter.device != self.device {
+        if counter.device.device != self.device.device {
             let message = format!("\"{}\" belongs to another device", counter.name);
             return refuse("pCounterResource", message);
         }

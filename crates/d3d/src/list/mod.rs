@@ -92,6 +92,8 @@ pub struct CommandList {
     pub(crate) kind: ListKind,
     face: Face,
     pub(crate) device: DeviceTag,
+    /// The other lives of its device that its objects are of, one object each.
+    pub(crate) uses: Vec<(String, DeviceTag)>,
     pub(crate) encoder: Encoder,
     pub(crate) calls: Vec<Call>,
     profile: Arc<Profile>,
@@ -145,6 +147,8 @@ pub(crate) struct Checks {
     call: &'static str,
     errors: Vec<CallError>,
     advice: Vec<Finding>,
+    /// Objects of other lives of the device than the list's.
+    uses: Vec<(String, DeviceTag)>,
 }
 
 impl Checks {
@@ -203,6 +207,7 @@ impl CommandList {
             kind,
             face,
             device,
+            uses: Vec::new(),
             encoder,
             calls: Vec::new(),
             profile,
@@ -419,6 +424,7 @@ impl CommandList {
             call,
             errors: Vec::new(),
             advice: Vec::new(),
+            uses: Vec::new(),
         };
         self.next += 1;
         if !self.closed {
@@ -444,6 +450,11 @@ impl CommandList {
             });
         }
         self.errors.append(&mut c.errors);
+        for (name, life) in c.uses {
+            if !self.uses.iter().any(|(_, known)| *known == life) {
+                self.uses.push((name, life));
+            }
+        }
         for advice in c.advice {
             self.advise(c.call, advice);
         }
@@ -488,7 +499,10 @@ impl CommandList {
     }
 
     fn same_device(&self, c: &mut Checks, argument: &str, name: &str, device: DeviceTag) {
-        if device != self.device {
+        if device.life != self.device.life {
+            c.uses.push((name.to_owned(), device));
+        }
+        if device.device != self.device.device {
             let message = "belongs to another device; use one made by this list's device";
             c.error(&rules::FENCE_DEVICE, argument, format!("\"{name}\""), message);
         }
