@@ -6,12 +6,15 @@
 mod context;
 mod image;
 mod judge;
+mod prepared;
 mod progress;
 mod record;
 mod resources;
 mod shaders;
 mod steps;
 mod view;
+
+pub use prepared::{Brief, Prepared};
 
 use crate::format::Scenario;
 use crate::problem::{Problem, Problems, Source};
@@ -20,7 +23,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wavefence_base::{Limit, LimitKind, ProfileName};
-use wavefence_d3d::{Device, Limits, RunMode};
+use wavefence_d3d::{Device, Limits};
 use wavefence_report::Report;
 use wavefence_shader::source::Compiled;
 
@@ -146,75 +149,13 @@ pub fn run_to_contents(
     scenario: &Scenario,
     mut options: RunOptions,
 ) -> Result<(Report, Vec<Contents>), RunError> {
-    let tracker = progress::Tracker::new(options.trace.take());
-    let options = options;
-    let cx = Context { scenario, source, folder: folder_of(&source.name), options: &options };
-    let mut builder = Device::builder()
-        .profile(profile(scenario, &options))
-        .stop_on_fault(options.stop_on_fault)
-        .check(!options.no_check && options.fast.is_none())
-        .observer(tracker.observer());
-    if let Some(limits) = options.limits {
-        builder = builder.limits(limits);
-    }
-    if let Some(threads) = options.fast {
-        builder = builder.mode(RunMode::Fast { threads });
-    }
-    let mut device = builder.build()?;
-    let mut report = Report {
-        scenario: source.name.clone(),
-        profile: device.profile().name.to_string(),
-        generation: device.profile().generation.value.to_string(),
-        mode: if options.fast.is_some() { "fast" } else { "model" }.into(),
-        ..Report::default()
-    };
-    let mut world = resources::World::build(&cx, &mut device)?;
-    world.pipelines = shaders::load(&cx, &mut device)?;
-    report.warnings = shaders::warnings(&world.pipelines);
-    world.bind(&cx, &mut device)?;
-    let lists = record::lists(&cx, &mut device, &world)?;
-    record::tell(&cx, &lists, &mut report);
-    if lists.iter().any(|l| !l.errors.is_empty()) {
-        judge::expect_errors(&cx, &mut report);
-        return Ok((report, Vec::new()));
-    }
-    let limit = steps::run(&cx, &mut device, &world, &lists, &tracker, &mut report)?;
-    report.limit = limit.map(|l| l.what);
-    // What a run that was cut short left in memory is no result.
-    let mut buffers = Vec::new();
-    if report.limit.is_none() {
-        buffers = contents(&cx, &device, &world)?;
-        judge::judge(&cx, &device, &world, &mut report)?;
-        image::write_outputs(&cx, &device, &world, &mut report)?;
-    }
-    report.stats = tracker.stats();
-    if let Some(error) = tracker.finish() {
-        report.limit.get_or_insert(format!("the trace cannot be written: {error}"));
-    }
+    let trace = options.trace.take();
+    let mut prepared = Prepared::new(source, scenario, &options, trace)?;
+    prepared.go()?;
+    let mut report = prepared.report()?;
+    let buffers = if prepared.has_results() { prepared.contents()? } else { Vec::new() };
+    prepared.write_outputs(&mut report)?;
     Ok((report, buffers))
-}
-
-/// What every buffer holds, in the order of the file.
-fn contents(
-    cx: &Context<'_>,
-    device: &Device,
-    world: &resources::World,
-) -> Result<Vec<Contents>, RunError> {
-    let mut all = Vec::new();
-    for decl in &cx.scenario.buffers {
-        let name = &decl.name.value;
-        let api = |e| cx.api(decl.name.at, e);
-        let bytes = match world.items.get(name) {
-            Some(item) => view::contents(device, item).map_err(api)?,
-            None => Vec::new(),
-        };
-        let mut counters = Vec::new();
-        for buffer in world.counters.get(name).into_iter().flatten() {
-            counters.extend(device.read_u32s(buffer.address(), 1).map_err(api)?);
-        }
-        all.push(Contents { name: name.clone(), bytes, counters });
-    }
-    Ok(all)
 }
 
 /// A recorded list as packets, for a disassembly.

@@ -31,7 +31,7 @@ pub(super) fn judge(
             report.checks.push(compare(cx, device, world, decl)?);
         }
         for value in &expect.values {
-            report.checks.push(check_value(cx, device, world, value, "value")?);
+            report.checks.push(check_value(cx, device, world, value, (Reading::Peek, "value"))?);
         }
     }
     hang(cx, report);
@@ -39,6 +39,33 @@ pub(super) fn judge(
     faults(cx, report);
     expect_errors(cx, report);
     Ok(())
+}
+
+/// True if the scenario expects, or expects not, what only a report's words can tell.
+pub(super) fn expects_words(cx: &Context<'_>) -> bool {
+    let e = &cx.scenario.expect;
+    e.hang.is_some()
+        || [&e.findings, &e.no_findings, &e.faults, &e.errors].iter().any(|list| !list.is_empty())
+}
+
+/// True if a run that found nothing wrong has the results that it should have.
+pub(super) fn results_hold(
+    cx: &Context<'_>,
+    device: &Device,
+    world: &World,
+) -> Result<bool, RunError> {
+    let expect = &cx.scenario.expect;
+    for decl in cx.scenario.results.iter().chain(&expect.results) {
+        if !compare(cx, device, world, decl)?.passed {
+            return Ok(false);
+        }
+    }
+    for value in &expect.values {
+        if !check_value(cx, device, world, value, (Reading::Peek, "value"))?.passed {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn compare(
@@ -97,18 +124,31 @@ fn compare(
     Ok(check)
 }
 
+/// How the judge looks at memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reading {
+    /// As a step of the run, an access of the host that others may be in no order with.
+    Access,
+    /// After the run; it is no access.
+    Peek,
+}
+
 /// A value in memory, now.
 pub(super) fn check_value(
     cx: &Context<'_>,
     device: &Device,
     world: &World,
     decl: &ValueCheck,
-    what: &str,
+    (how, what): (Reading, &str),
 ) -> Result<Check, RunError> {
     let address = GpuAddress(world.number(cx, &decl.address)?);
     let expected = bytes_of(cx, world, &decl.value)?;
-    let actual =
-        device.read(address, expected.len() as u64).map_err(|e| cx.api(decl.address.at, e))?;
+    let bytes = expected.len() as u64;
+    let actual = match how {
+        Reading::Access => device.read(address, bytes),
+        Reading::Peek => device.peek(address, bytes),
+    };
+    let actual = actual.map_err(|e| cx.api(decl.address.at, e))?;
     let name = place(world, address).unwrap_or_else(|| address.to_string());
     let show = |bytes: &[u8]| match decl.value {
         HostData::Value32(_) => DataFormat::UInt32.show(bytes),

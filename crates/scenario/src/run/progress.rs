@@ -41,6 +41,14 @@ impl Tracker {
         Box::new(self.clone())
     }
 
+    /// Forgets what the device told; the trace goes on.
+    pub(super) fn forget(&self) {
+        self.with(|s| {
+            s.stats = Stats::default();
+            s.submits.clear();
+        });
+    }
+
     pub(super) fn stats(&self) -> Stats {
         self.with(|s| s.stats)
     }

@@ -1,6 +1,6 @@
 //! The steps of `Submit:` in order.
 
-use super::judge::check_value;
+use super::judge::{Reading, check_value};
 use super::progress::{Submitted, Tracker, Work};
 use super::record::Recorded;
 use super::resources::World;
@@ -8,63 +8,110 @@ use super::{Context, RunError};
 use crate::format::submit::{HostData, Step};
 use crate::problem::{Problem, Span};
 use crate::reader::At;
-use wavefence_base::{GpuAddress, Limit};
+use wavefence_base::{GpuAddress, Limit, QueueId};
 use wavefence_d3d::enums::D3D12XBOX_FLUSH;
-use wavefence_d3d::{Device, Ending, Fence, Queue, QueueKind};
-use wavefence_report::{FaultItem, FindingItem, Hang, PrintedItem, Report, Wait};
-
-/// What a run of the device came to.
-enum Went {
-    /// All work is done.
-    Idle,
-    /// Nothing can move; the host may help.
-    Blocked,
-    /// It is over: a limit or a fault to stop at.
-    Over(Option<Limit>),
-}
+use wavefence_d3d::{Device, Fence, Queue, QueueKind, Went};
+use wavefence_report::{Check, FaultItem, FindingItem, Hang, PrintedItem, Report, Wait};
 
 struct Stepper<'a> {
     cx: &'a Context<'a>,
     device: &'a mut Device,
     world: &'a World,
     lists: &'a [Recorded],
-    tracker: &'a Tracker,
-    report: &'a mut Report,
-    submitted: Vec<Submitted<'a>>,
-    last: Option<wavefence_d3d::Report>,
+    taken: Taken,
+}
+
+/// Something that was given to a queue.
+struct Given {
+    queue: QueueId,
+    what: GivenWhat,
+}
+
+enum GivenWhat {
+    /// The list of that number.
+    List(usize),
+    /// A call on the queue itself, in words.
+    Queue(String),
+}
+
+/// What the steps of a run came to.
+#[derive(Default)]
+pub(super) struct Taken {
+    given: Vec<Given>,
+    /// What the host has read on the way.
+    pub checks: Vec<Check>,
+    /// What ended it early.
+    pub limit: Option<Limit>,
+    /// Nothing could move at the end.
+    blocked: bool,
     /// A wait of the host that nothing submitted can end.
     host_wait: Option<Wait>,
 }
 
-/// Takes every step, then lets the device run to its end. Gives the limit that
-/// ended it early, if one did.
+/// Takes every step, then lets the device run to its end.
 pub(super) fn run(
     cx: &Context<'_>,
     device: &mut Device,
     world: &World,
     lists: &[Recorded],
-    tracker: &Tracker,
-    report: &mut Report,
-) -> Result<Option<Limit>, RunError> {
-    let submitted = Vec::new();
-    let mut s = Stepper {
-        cx,
-        device,
-        world,
-        lists,
-        tracker,
-        report,
-        submitted,
-        last: None,
-        host_wait: None,
-    };
-    let limit = s.all()?;
-    s.tell();
-    Ok(limit)
+) -> Result<Taken, RunError> {
+    let mut s = Stepper { cx, device, world, lists, taken: Taken::default() };
+    let went = s.all()?;
+    let mut taken = s.taken;
+    taken.blocked = went == Went::Blocked;
+    if let Went::Limit(limit) = went {
+        taken.limit = Some(limit);
+    }
+    Ok(taken)
 }
 
-impl<'a> Stepper<'a> {
-    fn all(&mut self) -> Result<Option<Limit>, RunError> {
+impl Taken {
+    /// True if it did not come to its end because something waits for ever.
+    pub(super) fn hung(&self) -> bool {
+        self.blocked || self.host_wait.is_some()
+    }
+
+    /// Puts what the device found and what the host has read into the report.
+    pub(super) fn tell(
+        &self,
+        device: &Device,
+        lists: &[Recorded],
+        tracker: &Tracker,
+        report: &mut Report,
+    ) {
+        let last = device.report_now();
+        report.checks.extend(self.checks.iter().cloned());
+        report.limit = self.limit.as_ref().map(|l| l.what.clone());
+        report.faults.extend(last.faults.iter().map(FaultItem::from));
+        report.printed.extend(last.printed.iter().map(PrintedItem::from));
+        report.lines_lost += last.lines_lost;
+        // Advice about calls was told when they were recorded.
+        let new = last.findings.iter().map(FindingItem::from);
+        let old = report.findings.clone();
+        report.findings.extend(new.filter(|f| !old.contains(f)));
+        let submitted = |given: &Given| Submitted {
+            queue: given.queue,
+            what: match &given.what {
+                GivenWhat::List(at) => Work::List(&lists[*at].list),
+                GivenWhat::Queue(text) => Work::Queue(text.clone()),
+            },
+        };
+        let trees = || {
+            let given: Vec<Submitted<'_>> = self.given.iter().map(submitted).collect();
+            tracker.trees(device, &given)
+        };
+        if let Some(hang) = last.hang() {
+            report.hang = Some(Hang::new(hang, trees()));
+        }
+        if let Some(wait) = &self.host_wait {
+            let waits = vec![wait.clone()];
+            report.hang = Some(Hang { waits, queues: trees(), expected: false });
+        }
+    }
+}
+
+impl Stepper<'_> {
+    fn all(&mut self) -> Result<Went, RunError> {
         let cx = self.cx;
         if cx.scenario.lists.is_empty() {
             self.plain()?;
@@ -72,15 +119,11 @@ impl<'a> Stepper<'a> {
         for step in &cx.scenario.submit {
             match self.step(step)? {
                 Went::Idle => {}
-                // The host waits for what cannot come.
-                Went::Blocked => return Ok(None),
-                Went::Over(limit) => return Ok(limit),
+                // The host waits for what cannot come, or it is over.
+                went @ (Went::Blocked | Went::Limit(_) | Went::Stopped) => return Ok(went),
             }
         }
-        match self.go() {
-            Went::Idle | Went::Blocked => Ok(None),
-            Went::Over(limit) => Ok(limit),
-        }
+        Ok(self.device.run_only())
     }
 
     /// A pipeline of the suite: its list on a compute queue.
@@ -88,39 +131,29 @@ impl<'a> Stepper<'a> {
         let at = Span::default();
         let kind = QueueKind::Compute { pipe: 0, queue: 0 };
         let queue = self.device.open_queue(kind, "compute").map_err(|e| self.cx.api(at, e))?;
-        let lists = self.lists;
-        for recorded in lists {
-            self.execute(&queue, recorded, at)?;
+        for number in 0..self.lists.len() {
+            self.execute(&queue, number, at)?;
         }
         Ok(())
     }
 
-    fn execute(&mut self, queue: &Queue, recorded: &'a Recorded, at: Span) -> Result<(), RunError> {
+    fn execute(&mut self, queue: &Queue, number: usize, at: Span) -> Result<(), RunError> {
         self.device
-            .execute_command_lists(queue, &[&recorded.list])
+            .execute_command_lists(queue, &[&self.lists[number].list])
             .map_err(|e| self.cx.api(at, e))?;
-        let what = Work::List(&recorded.list);
-        self.submitted.push(Submitted { queue: queue.id(), what });
+        self.give(queue, GivenWhat::List(number));
         Ok(())
     }
 
-    fn go(&mut self) -> Went {
-        let report = self.device.run();
-        let went = match &report.ending {
-            Ending::Idle => Went::Idle,
-            Ending::Hang(_) => Went::Blocked,
-            Ending::Limit(limit) => Went::Over(Some(limit.clone())),
-            Ending::Stopped(_) => Went::Over(None),
-        };
-        self.last = Some(report);
-        went
+    fn give(&mut self, queue: &Queue, what: GivenWhat) {
+        self.taken.given.push(Given { queue: queue.id(), what });
     }
 
-    /// As [`Self::go`], before the host acts: that nothing can move is no end.
+    /// Runs before the host acts: that nothing can move is no end.
     fn go_on(&mut self) -> Went {
-        match self.go() {
+        match self.device.run_only() {
             Went::Blocked => Went::Idle,
-            went @ (Went::Idle | Went::Over(_)) => went,
+            went @ (Went::Idle | Went::Limit(_) | Went::Stopped) => went,
         }
     }
 
@@ -135,14 +168,13 @@ impl<'a> Stepper<'a> {
         match &step.value {
             Step::Execute { queue, lists } => {
                 let queue = self.queue(queue)?;
-                let all = self.lists;
                 for name in lists {
-                    let found = all.iter().find(|l| l.list.name() == name.value);
-                    let Some(recorded) = found else {
+                    let found = self.lists.iter().position(|l| l.list.name() == name.value);
+                    let Some(number) = found else {
                         let problem = Problem::at(name.at, "there is no such command list");
                         return Err(cx.error(problem));
                     };
-                    self.execute(&queue, recorded, name.at)?;
+                    self.execute(&queue, number, name.at)?;
                 }
             }
             Step::Signal { queue, fence, value, flush } => {
@@ -158,35 +190,36 @@ impl<'a> Stepper<'a> {
                         self.device.signal_x(&queue, object, value, bits).map_err(api)?;
                     }
                 }
-                let what = Work::Queue(text);
-                self.submitted.push(Submitted { queue: queue.id(), what });
+                self.give(&queue, GivenWhat::Queue(text));
             }
             Step::QueueWait { queue, fence, value } => {
                 let queue = self.queue(queue)?;
                 let value = world.number(cx, value)?;
                 let Some(object) = world.fences.get(&fence.value) else { return Ok(Went::Idle) };
                 self.device.wait(&queue, object, value).map_err(api)?;
-                let what = Work::Queue(format!("Wait(\"{}\", {value})", fence.value));
-                self.submitted.push(Submitted { queue: queue.id(), what });
+                let text = format!("Wait(\"{}\", {value})", fence.value);
+                self.give(&queue, GivenWhat::Queue(text));
             }
             Step::HostWrite { address, data } => {
-                if let over @ Went::Over(_) = self.go_on() {
-                    return Ok(over);
+                let went = self.go_on();
+                if went != Went::Idle {
+                    return Ok(went);
                 }
                 let to = GpuAddress(world.number(cx, address)?);
                 let bytes = bytes_of(cx, world, data)?;
                 self.device.write(to, &bytes).map_err(|e| cx.api(address.at, e))?;
             }
-            Step::HostWait { fence: None } => return Ok(self.go()),
+            Step::HostWait { fence: None } => return Ok(self.device.run_only()),
             Step::HostWait { fence: Some((fence, value)) } => {
                 return self.wait_for(fence, world.number(cx, value)?, step.at);
             }
             Step::HostRead(check) => {
-                if let over @ Went::Over(_) = self.go_on() {
-                    return Ok(over);
+                let went = self.go_on();
+                if went != Went::Idle {
+                    return Ok(went);
                 }
-                let check = check_value(cx, self.device, world, check, "read")?;
-                self.report.checks.push(check);
+                let how = (Reading::Access, "read");
+                self.taken.checks.push(check_value(cx, self.device, world, check, how)?);
             }
         }
         Ok(Went::Idle)
@@ -194,40 +227,16 @@ impl<'a> Stepper<'a> {
 
     fn wait_for(&mut self, fence: &At<String>, value: u64, at: Span) -> Result<Went, RunError> {
         let Some(object) = self.world.fences.get(&fence.value) else { return Ok(Went::Idle) };
-        let (reached, report) =
-            self.device.wait_on_host(object, value).map_err(|e| self.cx.api(at, e))?;
-        let went = match &report.ending {
-            Ending::Limit(limit) => Went::Over(Some(limit.clone())),
-            Ending::Stopped(_) => Went::Over(None),
-            Ending::Idle | Ending::Hang(_) if reached => Went::Idle,
-            Ending::Hang(_) => Went::Blocked,
-            Ending::Idle => {
-                self.host_wait = Some(host_wait(&fence.value, object, value, self.device));
+        let went = self.device.run_only();
+        let reached = self.device.fence_value(object).map_err(|e| self.cx.api(at, e))? >= value;
+        Ok(match went {
+            Went::Idle | Went::Blocked if reached => Went::Idle,
+            Went::Limit(_) | Went::Stopped | Went::Blocked => went,
+            Went::Idle => {
+                self.taken.host_wait = Some(host_wait(&fence.value, object, value, self.device));
                 Went::Blocked
             }
-        };
-        self.last = Some(report);
-        Ok(went)
-    }
-
-    /// Puts what the device said into the report.
-    fn tell(&mut self) {
-        let Some(last) = self.last.take() else { return };
-        self.report.faults.extend(last.faults.iter().map(FaultItem::from));
-        self.report.printed.extend(last.printed.iter().map(PrintedItem::from));
-        self.report.lines_lost += last.lines_lost;
-        // Advice about calls was told when they were recorded.
-        let new = last.findings.iter().map(FindingItem::from);
-        let old = self.report.findings.clone();
-        self.report.findings.extend(new.filter(|f| !old.contains(f)));
-        if let Some(hang) = last.hang() {
-            let trees = self.tracker.trees(self.device, &self.submitted);
-            self.report.hang = Some(Hang::new(hang, trees));
-        }
-        if let Some(wait) = self.host_wait.take() {
-            let queues = self.tracker.trees(self.device, &self.submitted);
-            self.report.hang = Some(Hang { waits: vec![wait], queues, expected: false });
-        }
+        })
     }
 }
 

@@ -274,9 +274,9 @@ pub(super) fn upload(
 /// elements one after the other.
 pub(super) fn contents(device: &Device, item: &Item) -> Result<Vec<u8>, wavefence_d3d::Error> {
     match item {
-        Item::Buffer(buffer, _) => device.read(buffer.address(), buffer.bytes()),
+        Item::Buffer(buffer, _) => device.peek(buffer.address(), buffer.bytes()),
         Item::Texture(texture) => {
-            let mut all = device.read(texture.address(), texture.range().len)?;
+            let mut all = device.peek(texture.address(), texture.range().len)?;
             let mut end = 0;
             // Rows move together, in place: none starts before where it goes.
             for (offset, row) in rows(texture) {
