@@ -6,6 +6,7 @@
 
 pub mod cases;
 mod run;
+pub mod schedules;
 mod small;
 
 pub use cases::{Case, NAMES, case};

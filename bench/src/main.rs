@@ -1,6 +1,8 @@
 //! `wavefence-bench [--threads N] [--repeats N] [--model] [--check] [--wave32] [--json PATH]
-//! [KERNEL…]`, or `--emit-spirv FOLDER`: times the eight kernels, or the small
-//! ones that Oclgrind is compared on.
+//! [KERNEL…]`, `--schedules N`, or `--emit-spirv FOLDER`: times the eight kernels, or the small
+//! ones that Oclgrind is compared on. With `--schedules` it prints how many
+//! schedules of a small scenario one core makes in a second, by making N of them;
+//! see [`wavefence_bench::schedules`].
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -13,18 +15,20 @@ struct Options {
     setup: Setup,
     json: Option<PathBuf>,
     emit: Option<PathBuf>,
+    schedules: Option<u64>,
     names: Vec<String>,
 }
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
     let setup = Setup { engine: Engine::Fast(2), wave: WaveSize::W64, repeats: 7 };
-    let mut options = Options { setup, json: None, emit: None, names: Vec::new() };
+    let mut options = Options { setup, json: None, emit: None, schedules: None, names: Vec::new() };
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
         let mut number = || value()?.parse::<usize>().map_err(|e| format!("{arg}: {e}"));
         match arg.as_str() {
             "--threads" => options.setup.engine = Engine::Fast(number()?),
             "--repeats" => options.setup.repeats = number()?,
+            "--schedules" => options.schedules = Some(number()? as u64),
             "--model" => options.setup.engine = Engine::Model,
             "--check" => options.setup.engine = Engine::Checked,
             "--wave32" => options.setup.wave = WaveSize::W32,
@@ -45,6 +49,11 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
 }
 
 fn run(options: &Options) -> Result<(), String> {
+    if let Some(count) = options.schedules {
+        let rate = wavefence_bench::schedules::schedules(count.max(1))?;
+        let line = format!("{:.0} schedules a second", rate.per_second());
+        return writeln!(io::stdout(), "{line}").map_err(|e| e.to_string());
+    }
     let helper = helper_path().ok_or("this program does not know where it is")?;
     let mut rows = Vec::new();
     for name in &options.names {
