@@ -10,7 +10,8 @@ use crate::walk::walk;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wavefence_base::{
     AccessKind, Agent, CacheAction, CacheClass, Client, DispatchId, Engine, Event, Generation,
-    GpuAddress, GpuRange, Level, MemoryAccess, Observer, Piece, QueueId, SubmitId, Topology, Verdict,
+    GpuAddress, GpuRange, Level, MemoryAccess, Observer, Piece, QueueId, SubmitId, Topology,
+    Verdict,
 };
 
 /// Watches a device. Clones share one state: one is given to the device as an

@@ -36,9 +36,7 @@ mod source;
 mod view;
 
 pub use binding::{Bindings, MAX_ROOT_CONSTANTS};
-pub use device::{
-    AllocationDesc, Device, DeviceBuilder, Limits, RunMode, Went, check_d3d11_face,
-};
+pub use device::{AllocationDesc, Device, DeviceBuilder, Limits, RunMode, Went, check_d3d11_face};
 pub use error::{CallError, CallErrors, Error};
 pub use face::{Face, Undrawn};
 pub use list::{

@@ -61,7 +61,8 @@ impl Bench {
         let Self { rig, data, kernels, .. } = self;
         let data = *data;
         // A kernel and a queue of this run alone.
-        let own = (host % 3 == 0).then(|| rig.load(fake::named(["threads", "nop"][usize::from(host % 2)], [2, 1, 1])));
+        let own = (host % 3 == 0)
+            .then(|| rig.load(fake::named(["threads", "nop"][usize::from(host % 2)], [2, 1, 1])));
         if host % 5 == 0 {
             let opened = rig.device.open_queue(COMPUTE2);
             self.ears.0.lock().unwrap().push(format!("{opened:?}"));
@@ -89,7 +90,12 @@ impl Bench {
         let gds: Vec<_> = (0..64).map(|i| device.gds_read(i * 64)).collect();
         let mut told = std::mem::take(&mut *self.ears.0.lock().unwrap());
         told.push(format!("{first:?} {second:?} {:?} {bytes:?} {gds:?}", device.faults()));
-        told.push(format!("{:?} {} {}", device.printed(), device.gpu_clock(), device.system_clock()));
+        told.push(format!(
+            "{:?} {} {}",
+            device.printed(),
+            device.gpu_clock(),
+            device.system_clock()
+        ));
         told.push(format!("{:?}", device.memory().allocations()));
         let done = |s| device.submit_done(wavefence_base::SubmitId(s));
         told.push(format!("{:?}", (0..16).map(done).collect::<Vec<_>>()));
