@@ -177,6 +177,8 @@ struct Inner {
     esram: u64,
     /// What to go back to.
     mark: Option<checkpoint::Mark>,
+    /// Stores made since and gone again, all 0, for allocations as large.
+    spare: Vec<Arc<Store>>,
 }
 
 /// The GPU's address space. Shared between threads by `Arc`.
@@ -242,12 +244,12 @@ impl AddressSpace {
             Placement::At(address) => {
                 let range = GpuRange::new(address, desc.bytes);
                 self.check_fixed(&inner, &desc, range)?;
-                let store = self.take_bytes(&inner, &desc)?;
+                let store = self.take_bytes(&mut inner, &desc)?;
                 (range, store, 0, desc.gpu_access == GpuAccess::ReadWrite, None)
             }
             Placement::Anywhere => {
                 let range = self.find_room(&inner, &desc)?;
-                let store = self.take_bytes(&inner, &desc)?;
+                let store = self.take_bytes(&mut inner, &desc)?;
                 (range, store, 0, desc.gpu_access == GpuAccess::ReadWrite, None)
             }
         };
@@ -357,7 +359,7 @@ impl AddressSpace {
     /// Host memory for a heap, within the budgets.
     fn take_bytes(
         &self,
-        inner: &Inner,
+        inner: &mut Inner,
         desc: &AllocationDesc,
     ) -> Result<Arc<Store>, AllocationError> {
         if desc.esram && self.esram - inner.esram < desc.bytes {
@@ -373,12 +375,20 @@ impl AddressSpace {
                 desc.name, desc.bytes, self.budget, inner.used
             ))));
         }
-        Store::new(desc.bytes).map(Arc::new).ok_or_else(|| {
-            AllocationError::Limit(Limit::memory(format!(
+        if let Some(store) = inner.take_spare(desc.bytes) {
+            return Ok(store);
+        }
+        let Some(store) = Store::new(desc.bytes) else {
+            return Err(AllocationError::Limit(Limit::memory(format!(
                 "the host has no {} bytes for allocation {:?}",
                 desc.bytes, desc.name
-            )))
-        })
+            ))));
+        };
+        if inner.mark.is_some() {
+            // It will be 0 again, for the next one as large.
+            store.checkpoint();
+        }
+        Ok(Arc::new(store))
     }
 
     /// Ends an allocation's life. Its name and range are kept, so that a later

@@ -100,6 +100,11 @@ impl Store {
         Some(Self { block, layout, ptr, len, journal: journal::Journal::default() })
     }
 
+    /// Its length in bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
     /// Bytes `at..at + len`, or `None` if they are not all there.
     pub fn window(&self, at: u64, len: u64) -> Option<Window<'_>> {
         if at.checked_add(len)? > self.len {

@@ -5,7 +5,7 @@ use super::walk::How;
 use super::wide::Way;
 use super::{Hierarchy, Route};
 use crate::access::{AccessError, AccessErrorKind, Bus};
-use crate::cache::{MAX_LINE, span};
+use crate::cache::{MAX_LINE, copy_masked, span};
 use wavefence_base::{AccessKind, Agent, CacheClass, Client, GpuAddress};
 
 /// Who accesses, and by which path.
@@ -213,14 +213,16 @@ impl Hierarchy {
         let route = self.route(who.client, who.unit, &[]);
         for &cache in route.caches().iter().rev() {
             let cache = &mut self.caches[usize::from(cache)];
-            for (i, byte) in out.iter_mut().enumerate() {
-                let address = at.0 + i as u64;
+            let mut done = 0;
+            while done < out.len() {
+                let address = at.0 + done as u64;
                 let within = address as usize & (cache.line_bytes() - 1);
-                if let Some(slot) = cache.peek(address >> cache.shift())
-                    && cache.line(slot).valid & span(within as u32, 1) != 0
-                {
-                    *byte = cache.bytes(slot)[within];
+                let n = (cache.line_bytes() - within).min(out.len() - done);
+                if let Some(slot) = cache.peek(address >> cache.shift()) {
+                    let valid = cache.line(slot).valid >> within & span(0, n as u32);
+                    copy_masked(&mut out[done..done + n], valid, &cache.bytes(slot)[within..]);
                 }
+                done += n;
             }
         }
         Ok(())

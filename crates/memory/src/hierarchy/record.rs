@@ -239,18 +239,26 @@ impl Hierarchy {
         let mut stamps = [self.seq; MAX_DWORDS];
         self.stores.lower(base, &mut stamps, 0);
         for l2 in self.of_class(CacheClass::L2) {
-            let shift = self.caches[l2].shift();
-            for (dword, now) in stamps.iter_mut().enumerate() {
-                let address = base + 4 * dword as u64;
-                let within = (address & ((1 << shift) - 1)) as u32;
-                let cache = &mut self.caches[l2];
-                if let Some(slot) = cache.peek(address >> shift)
-                    && cache.line(slot).dirty & span(within, 4) != 0
-                {
-                    let stamp = cache.stamps(slot).get(within as usize / 4).copied();
-                    let before = stamp.unwrap_or(0).saturating_sub(1);
-                    *now = (*now).min(before);
+            let cache = &mut self.caches[l2];
+            if !cache.may_be_dirty() {
+                continue;
+            }
+            let (shift, mut done) = (cache.shift(), 0);
+            while done < MAX_DWORDS {
+                let address = base + 4 * done as u64;
+                let within = (address & ((1 << shift) - 1)) as usize / 4;
+                let n = (cache.line_bytes() / 4 - within).min(MAX_DWORDS - done);
+                let slot = cache.peek(address >> shift);
+                if let Some(slot) = slot.filter(|&s| cache.line(s).dirty != 0) {
+                    let (dirty, line) = (cache.line(slot).dirty, cache.stamps(slot));
+                    for (i, now) in (within..).zip(&mut stamps[done..done + n]) {
+                        if dirty & span(4 * i as u32, 4) != 0 {
+                            let stamp = line.get(i).copied().unwrap_or(0);
+                            *now = (*now).min(stamp.saturating_sub(1));
+                        }
+                    }
                 }
+                done += n;
             }
         }
         stamps

@@ -18,7 +18,17 @@ pub(super) struct Mark {
     freed: Vec<(AllocationId, Arc<Store>)>,
 }
 
+/// Stores kept for use again.
+const MAX_SPARE: usize = 64;
+
 impl Inner {
+    /// An earlier store of that size, marked while it is all 0 so that what is written
+    /// can be cleared.
+    pub(super) fn take_spare(&mut self, bytes: u64) -> Option<Arc<Store>> {
+        let at = self.spare.iter().position(|s| s.len() == bytes)?;
+        Some(self.spare.swap_remove(at))
+    }
+
     /// An allocation has been freed: what a mark needs to bring it back.
     pub(super) fn note_freed(&mut self, id: AllocationId, store: Option<Arc<Store>>) {
         if let (Some(mark), Some(store)) = (&mut self.mark, store)
@@ -29,7 +39,7 @@ impl Inner {
     }
 
     fn to_mark(&self) -> Mark {
-        let Self { records, heaps: _, next, step, used, esram, mark: _ } = self;
+        let Self { records, heaps: _, next, step, used, esram, mark: _, spare: _ } = self;
         Mark {
             records: records.len(),
             next: *next,
@@ -48,6 +58,14 @@ impl Inner {
             let start = record.allocation.range.start.0;
             if self.heaps.get(&start) == Some(&record.allocation.id) {
                 self.heaps.remove(&start);
+            }
+            let Some(store) = record.store.filter(|_| record.root == record.allocation.id) else {
+                continue;
+            };
+            if self.spare.len() < MAX_SPARE {
+                // It was marked when it was made.
+                store.restore();
+                self.spare.push(store);
             }
         }
         for (id, store) in freed.drain(..) {
@@ -71,6 +89,7 @@ impl AddressSpace {
     pub fn checkpoint(&self) {
         let mut inner = self.inner();
         inner.mark = Some(inner.to_mark());
+        inner.spare.clear();
         for id in inner.heaps.values() {
             if let Some(store) = &inner.records[id.index()].store {
                 store.checkpoint();
