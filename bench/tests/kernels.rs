@@ -28,4 +28,12 @@ fn the_small_ones() {
     }
 }
 
+/// Each of them is clean, or there is an error.
+#[test]
+fn schedules_are_made() {
+    let rate = wavefence_bench::schedules::schedules(20).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(rate.schedules, 20);
+    assert!(rate.per_second() > 0.0);
+}
+
 kernels! { mandel nbody blur hist matmul bitonic scan saxpy }

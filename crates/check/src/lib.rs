@@ -6,6 +6,8 @@
 //!   hazards in the same order.
 //! - Order comes from the axioms below, never from the order in which a simulator
 //!   happened to do things.
+//! - It goes back to a checkpoint as the device does, and has then heard nothing of
+//!   what came after.
 //! - Words are neutral: caches, packets and queues. Whoever knows the API spells
 //!   them as calls.
 //!

@@ -11,6 +11,8 @@
 //! - Values that are not public are ours and are marked so where they stand.
 //! - Whatever a run says, it says in calls: a packet's address leads back to the
 //!   list, the number and the spelling of the call it came from.
+//! - A device that has gone back to a checkpoint knows nothing of what came after, and
+//!   refuses objects that were made since.
 //!
 //! It knows nothing about how packets are executed, about files, or about how a
 //! report is printed.

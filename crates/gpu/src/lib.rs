@@ -14,6 +14,8 @@
 //!   place (`timing.rs`), every number of it assumed.
 //! - Nothing is final while the host may still act: a run that can move no
 //!   further says why ([`Outcome::Blocked`]) and goes on after the next submit.
+//! - A device goes back to its checkpoint from wherever it is. Whoever holds state says
+//!   field by field what becomes of it there ([`Device::checkpoint`]).
 //! - Every access names its client, and so the caches it goes through. A model run
 //!   has them (`wavefence_memory::hierarchy`), a fast run is one coherent store.
 //! - Nothing is complete before it is: ended waves, stores that L2 has taken, cache

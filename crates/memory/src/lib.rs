@@ -12,6 +12,8 @@
 //!   source settles is a switch of the profile; the walk knows no generation.
 //! - A line holds bytes, nothing snoops: what is stale reads stale. What a cache
 //!   costs is paid by what is touched.
+//! - Space and caches go back to a checkpoint at the cost of what was touched since;
+//!   without one a write pays the test of a flag.
 //!
 //! It knows nothing about packets, shaders or queues.
 

@@ -100,6 +100,31 @@
 //! its queue, call, address, wanted and present value, who wrote there and who still
 //! would, and the verdict. It is not final: the host may write or submit, and run
 //! again.
+//!
+//! # The same run again
+//!
+//! A device goes back to a checkpoint ([`d3d::Device::checkpoint`]), whatever it was
+//! doing; what it costs is what was touched since. Whoever tries many variants of a
+//! run builds the device once.
+//!
+//! ```
+//! use wavefence::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut device = Device::builder().check(true).build()?;
+//! let queue = device.compute_queue(0, 0)?;
+//! let fence = device.create_fence("frame", 0)?;
+//! device.checkpoint()?;
+//! for value in 1..=3 {
+//!     device.signal(&queue, &fence, value)?;
+//!     assert_eq!(device.run_only(), Went::Idle);
+//!     assert_eq!(device.fence_value(&fence)?, value);
+//!     assert!(device.restore());
+//!     assert_eq!(device.fence_value(&fence)?, 0);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 pub use wavefence_base as base;
 pub use wavefence_d3d as d3d;
@@ -116,7 +141,7 @@ pub mod prelude {
         Allocation, AllocationDesc, Barrier, Bindings, Buffer, CallError, CallErrors, CommandList,
         CommandSignature, CountBuffer, Device, DeviceBuilder, Ending, Error, Fence, GpuAccess,
         Hang, Limits, ListKind, MemoryType, Pipeline, PipelineError, Placement, Queue, QueueKind,
-        Report, Resource, RunMode, SamplerDesc, Texture, TextureDesc, TextureLocation, View,
+        Report, Resource, RunMode, SamplerDesc, Texture, TextureDesc, TextureLocation, View, Went,
     };
     pub use wavefence_shader::source::{CompileOptions, Language, Source};
 }
