@@ -3,9 +3,9 @@
 //! Measured is what a search over orders pays for each: going back to the start, the
 //! steps of the scenario with every hazard rule, and the verdict in short. The
 //! scenario, `bench/schedules.yaml`, is two queues with ten commands each, dispatches
-//! of one wave and what keeps them in order. At every point the next step is picked
-//! at random, by the number of the schedule. Parsing, compiling and recording are
-//! done once and not measured. One thread; give it a core of its own.
+//! of one wave and what keeps them in order. Parsing, compiling
+//! and recording are done once and not measured. One thread; give it a core of its
+//! own.
 
 use std::time::{Duration, Instant};
 use wavefence_scenario::run::{Prepared, RunError, RunOptions};

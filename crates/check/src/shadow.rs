@@ -210,6 +210,7 @@ pub(crate) struct Pages {
     /// As they were at the checkpoint.
     base: PageMap,
     /// Pages that are no longer anyone's.
+    #[allow(clippy::vec_box, reason = "boxes go back and forth as they are")]
     spare: Vec<Box<Page>>,
 }
 

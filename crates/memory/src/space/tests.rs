@@ -189,3 +189,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_allocated_after_going_back_is_zero_and_lies_where_it_lay() {
+    let s = series();
+    s.checkpoint();
+    let mut first = None;
+    for round in 0..4u8 {
+        let heap = s.allocate(AllocationDesc::new("heap", 70_000)).unwrap();
+        let other = s.allocate(AllocationDesc::new("other", 70_000)).unwrap();
+        let inside = AllocationDesc::new("inside", 100).placed_in(heap.id, 4096);
+        let inside = s.allocate(inside).unwrap();
+        for a in [&heap, &other] {
+            let mut bytes = vec![1; 70_000];
+            s.host().read(a.range.start, &mut bytes).unwrap();
+            assert!(bytes.iter().all(|&b| b == 0), "round {round}");
+        }
+        s.host().write(inside.range.start, &[round + 1; 100]).unwrap();
+        s.host().write(other.range.start.offset(69_000), &[round + 1; 1000]).unwrap();
+        if round == 2 {
+            s.free(other.id).unwrap();
+        }
+        let places = [heap.range, other.range, inside.range];
+        assert_eq!(*first.get_or_insert(places), places);
+        assert!(s.restore());
+        assert!(s.allocations().is_empty());
+        assert!(s.host().read(heap.range.start, &mut [0]).is_err());
+    }
+}

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 /// A step of a run, or something that the host does between.
 #[derive(Clone, Debug)]
 enum Deed {
-    Step(Step),
+    Step(Box<Step>),
     HostWrite(u64, u8),
     Allocate(u64),
     Free(usize),
@@ -15,7 +15,7 @@ enum Deed {
 
 fn deed() -> impl Strategy<Value = Deed> {
     prop_oneof![
-        8 => step(4).prop_map(Deed::Step),
+        8 => step(4).prop_map(|s| Deed::Step(Box::new(s))),
         1 => (0x1000..0x2F80u64, any::<u8>()).prop_map(|(at, v)| Deed::HostWrite(at, v)),
         1 => (1..0x3000u64).prop_map(Deed::Allocate),
         1 => (0..6usize).prop_map(Deed::Free),
@@ -33,7 +33,7 @@ fn tell(h: &mut Hierarchy, deeds: &[Deed]) -> Vec<String> {
         told.push(match deed {
             Deed::Step(step) => {
                 let got = unit_of(step).map(|unit| run(&mut h.port(wave(unit)), step));
-                let cost = match step {
+                let cost = match &**step {
                     Step::Land => {
                         h.land(Land::All);
                         None
