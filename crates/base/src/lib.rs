@@ -35,7 +35,7 @@ pub use id::{AllocationId, DispatchId, KernelId, QueueId, SubmitId};
 pub use lane::{LaneMask, WaveSize};
 pub use order::OrderSwitches;
 pub use profile::{Confidence, Family, Generation, Marked, Profile, ProfileName};
-pub use schedule::{Footprint, Resource, Schedule, Step, Touch};
+pub use schedule::{Footprint, HostTurn, Resource, Schedule, Step, Touch};
 pub use stall::{BlockedWait, PastWrite, PendingWrite, Stall, StallVerdict, StuckWork};
 pub use switches::{CacheSwitches, PassingStore};
 pub use topology::{CacheClass, CacheShape, Client, Sharing, Topology, WritePolicy};

@@ -102,6 +102,22 @@ pub enum Resource {
     Units,
     /// The global data share and ordered turns.
     DataShare,
+    /// What the groups of a dispatch have left on its way.
+    Dispatch {
+        /// The queue.
+        queue: QueueId,
+        /// The dispatch.
+        seq: u64,
+    },
+    /// The shared memory of a group.
+    GroupShared {
+        /// The queue.
+        queue: QueueId,
+        /// The dispatch.
+        seq: u64,
+        /// Number of the group in launch order.
+        group: u64,
+    },
     /// What the host has seen or set.
     Host,
     /// All of the above: where the device cannot tell.
@@ -181,6 +197,11 @@ pub trait Schedule: Send {
     /// Which of `options` is taken, by index; never empty, no step twice, the
     /// plain run's first. An index outside is taken for 0.
     fn choose(&mut self, options: &[Step]) -> usize;
+
+    /// How many more [`Step::Evict`] it wants to be offered; asked at each point.
+    fn evictions(&mut self) -> u32 {
+        0
+    }
 
     /// Whether [`Self::done`] wants to be called; asked once.
     fn wants_footprints(&self) -> bool {

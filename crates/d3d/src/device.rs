@@ -16,7 +16,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wavefence_base::{
-    Finding, GpuAddress, GpuRange, Limit, Observer, Profile, ProfileName, Rule, Topology,
+    Finding, GpuAddress, GpuRange, HostTurn, Limit, Observer, Profile, ProfileName, Rule, Schedule,
+    Topology,
 };
 use wavefence_check::Checker;
 use wavefence_gpu::Outcome;
@@ -182,6 +183,10 @@ pub enum Went {
     Limit(Limit),
     /// It stopped at the first fault, as asked.
     Stopped,
+    /// The schedule has given the host its turn; run again to go on.
+    HostTurn,
+    /// The schedule has seen enough. Not final.
+    Enough,
 }
 
 /// Memory that small things of the device's own are cut from.
@@ -608,9 +613,23 @@ impl Device {
             Outcome::Blocked(_) => Went::Blocked,
             Outcome::Limit(limit) => Went::Limit(limit.clone()),
             Outcome::Stopped(_) => Went::Stopped,
+            Outcome::HostTurn => Went::HostTurn,
+            Outcome::Enough => Went::Enough,
         };
         self.last = Some(outcome);
         went
+    }
+
+    /// Lets `schedule` choose what happens next in model runs from now on; `None`: time
+    /// alone does. See [`wavefence_gpu::Device::set_schedule`].
+    pub fn set_schedule(&mut self, schedule: Option<Box<dyn Schedule>>) {
+        self.hardware.set_schedule(schedule);
+    }
+
+    /// Whether the host could take its next step while the device runs: a schedule may
+    /// then give it its turn, which ends the run with [`Went::HostTurn`].
+    pub fn set_host_turn(&mut self, turn: HostTurn) {
+        self.hardware.set_host_turn(turn);
     }
 
     /// What the last run came to and everything found so far, in the API's words.

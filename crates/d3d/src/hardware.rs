@@ -3,7 +3,8 @@
 use crate::error::Error;
 use std::sync::Arc;
 use wavefence_base::{
-    AllocationId, Fault, GpuAddress, GpuRange, Limit, Observer, Printed, QueueId,
+    AllocationId, Fault, GpuAddress, GpuRange, HostTurn, Limit, Observer, Printed, QueueId,
+    Schedule,
 };
 use wavefence_gpu::{DeviceDesc, LoadedKernel, Outcome, QueueKind};
 use wavefence_memory::{Allocation, AllocationDesc};
@@ -100,6 +101,14 @@ impl Hardware {
 
     pub(crate) fn restore(&mut self) -> bool {
         self.device.restore()
+    }
+
+    pub(crate) fn set_schedule(&mut self, schedule: Option<Box<dyn Schedule>>) {
+        self.device.set_schedule(schedule);
+    }
+
+    pub(crate) fn set_host_turn(&mut self, turn: HostTurn) {
+        self.device.set_host_turn(turn);
     }
 
     pub(crate) fn run(&mut self) -> Outcome {

@@ -170,6 +170,8 @@ impl Device {
             Outcome::Blocked(stall) => Ending::Hang(self.hang(stall)),
             Outcome::Limit(limit) => Ending::Limit(limit.clone()),
             Outcome::Stopped(fault) => Ending::Stopped(Box::new(self.fault(fault))),
+            Outcome::HostTurn => Ending::HostTurn,
+            Outcome::Enough => Ending::Enough,
         };
         let (lines, lines_lost) = self.hardware.printed();
         Report {

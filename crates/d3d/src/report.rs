@@ -178,6 +178,10 @@ pub enum Ending {
     Limit(Limit),
     /// Stopped at a fault, as asked.
     Stopped(Box<CallFault>),
+    /// The schedule has given the host its turn; run again to go on.
+    HostTurn,
+    /// The schedule has seen enough.
+    Enough,
 }
 
 /// What a run, and everything before it on this device, has to say.
@@ -205,7 +209,11 @@ impl Report {
     pub fn hang(&self) -> Option<&Hang> {
         match &self.ending {
             Ending::Hang(hang) => Some(hang),
-            Ending::Idle | Ending::Limit(_) | Ending::Stopped(_) => None,
+            Ending::Idle
+            | Ending::Limit(_)
+            | Ending::Stopped(_)
+            | Ending::HostTurn
+            | Ending::Enough => None,
         }
     }
 }

@@ -21,8 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wavefence_base::access::{Engine, MemoryAccess};
 use wavefence_base::stall::PastWrite;
 use wavefence_base::{
-    DispatchId, Event, Fault, FaultKind, Generation, GpuAddress, Limit, Observer, Place, Printed,
-    Profile, QueueId, Writer,
+    DispatchId, Event, Fault, FaultKind, Footprint, Generation, GpuAddress, HostTurn, Limit,
+    Observer, Place, Printed, Profile, QueueId, Resource, Schedule, Step, Writer,
 };
 use wavefence_memory::hierarchy::Land;
 use wavefence_memory::{AccessError, AddressSpace};
@@ -112,6 +112,16 @@ pub(crate) struct Core {
     now: u64,
     /// What the step has cost so far, in cycles.
     cost: u64,
+    /// Who chooses what happens next, if somebody does.
+    pub(crate) schedule: Option<Box<dyn Schedule>>,
+    /// What the step shares with others, beside memory; `None` if nobody asked.
+    footprint: Option<Footprint>,
+    /// A step is being traced.
+    tracing: bool,
+    /// Whether the owner of the device could go on.
+    pub(crate) host_turn: HostTurn,
+    /// Why this run ends though the device could go on.
+    pub(crate) leaving: Option<Outcome>,
     /// Dispatches that the schedule has not taken up yet.
     pub(crate) started: Vec<Arc<Dispatch>>,
     limits: Limits,
@@ -143,6 +153,11 @@ impl Core {
             timing: Timing::of(&desc.profile),
             now: 0,
             cost: 0,
+            schedule: None,
+            footprint: None,
+            tracing: false,
+            host_turn: HostTurn::Never,
+            leaving: None,
             profile: desc.profile,
             bus,
             shared,
@@ -190,6 +205,66 @@ impl Core {
     /// What the step has cost: no step is for nothing.
     pub(crate) fn cost(&self) -> u64 {
         self.cost.max(1)
+    }
+
+    /// Attaches who chooses what happens next, or nobody; gives who did before.
+    pub(crate) fn set_schedule(
+        &mut self,
+        schedule: Option<Box<dyn Schedule>>,
+    ) -> Option<Box<dyn Schedule>> {
+        let wanted = schedule.as_ref().is_some_and(|s| s.wants_footprints());
+        self.footprint = wanted.then(Footprint::default);
+        self.tracing = false;
+        std::mem::replace(&mut self.schedule, schedule)
+    }
+
+    /// A step begins: its footprint is kept if somebody wants it.
+    pub(crate) fn begin_trace(&mut self) {
+        if let Some(footprint) = &mut self.footprint {
+            footprint.clear();
+            self.bus.begin_trace();
+            self.tracing = true;
+        }
+    }
+
+    /// The step, if one was traced, is over: tells its footprint.
+    pub(crate) fn end_trace(&mut self, step: Step) {
+        if !std::mem::take(&mut self.tracing) {
+            return;
+        }
+        let (Some(footprint), Some(schedule)) = (&mut self.footprint, &mut self.schedule) else {
+            return;
+        };
+        let group_shared = self.bus.end_trace(footprint);
+        if let (Some(written), Step::Wave { queue, seq, group, .. }) = (group_shared, step) {
+            footprint.add(Resource::GroupShared { queue, seq, group }, written);
+        }
+        schedule.done(footprint);
+    }
+
+    /// The step shares that with others.
+    pub(crate) fn touch(&mut self, what: Resource, changed: bool) {
+        if let Some(footprint) = &mut self.footprint {
+            footprint.add(what, changed);
+        }
+    }
+
+    /// The step shares what the engines of a queue hand to each other.
+    pub(crate) fn touch_queue(&mut self, queue: QueueId, changed: bool) {
+        self.touch(Resource::Queue(queue), changed);
+    }
+
+    /// The GPU's counter, for a step that makes use of it: it depends on all that
+    /// happened before.
+    pub(crate) fn read_gpu_clock(&mut self) -> u64 {
+        self.touch(Resource::Everything, true);
+        self.shared.clock.gpu()
+    }
+
+    /// The system's counter, likewise.
+    pub(crate) fn read_system_clock(&mut self) -> u64 {
+        self.touch(Resource::Everything, true);
+        self.shared.clock.system()
     }
 
     /// When what leaves now arrives.

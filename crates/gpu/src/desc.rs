@@ -107,4 +107,9 @@ pub enum Outcome {
     Limit(Limit),
     /// The first fault, where the caller asked to stop at it.
     Stopped(Box<Fault>),
+    /// The schedule has given the host its turn ([`crate::Device::set_host_turn`]).
+    /// Run again to go on.
+    HostTurn,
+    /// The schedule has seen enough. Not final.
+    Enough,
 }

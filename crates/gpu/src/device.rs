@@ -16,8 +16,8 @@ use std::fmt;
 use std::sync::Arc;
 use wavefence_base::stall::PastWrite;
 use wavefence_base::{
-    Event, Fault, GpuAddress, GpuRange, Limit, Observer, Printed, Profile, QueueId, SubmitId,
-    Writer,
+    Event, Fault, GpuAddress, GpuRange, HostTurn, Limit, Observer, Printed, Profile, QueueId,
+    Resource, Schedule, SubmitId, Writer,
 };
 use wavefence_memory::{AccessError, AddressSpace, AllocationDesc, AllocationError};
 use wavefence_shader::ir::Kernel;
@@ -172,6 +172,7 @@ impl Device {
         }
         let submit = SubmitId(self.submits.len() as u32);
         q.fetch.ring.commit(&pieces, submit);
+        self.core.touch_queue(queue, true);
         self.submits.push(false);
         self.core.emit(|| Event::Submit { submit, queue, buffer });
         Ok(submit)
@@ -180,6 +181,28 @@ impl Device {
     /// True once every packet of a submission was executed and its work is done.
     pub fn submit_done(&self, submit: SubmitId) -> bool {
         self.submits.get(submit.index()).copied().unwrap_or(false)
+    }
+
+    /// Lets `schedule` choose what happens next in model runs, from now on; `None`: time
+    /// alone does. Gives who chose before. A fast run asks nobody.
+    ///
+    /// A schedule that always takes the first option gives the run that time gives,
+    /// but that a wave stops before each access that others can see: bytes, findings
+    /// and verdicts of programs without races are the same, cycles and the order of
+    /// events of different waves need not be. Times of steps that were passed over
+    /// stay behind: a step is never taken before one that was taken earlier.
+    pub fn set_schedule(
+        &mut self,
+        schedule: Option<Box<dyn Schedule>>,
+    ) -> Option<Box<dyn Schedule>> {
+        self.core.set_schedule(schedule)
+    }
+
+    /// Whether the owner of the device could go on while it runs: a schedule is then
+    /// offered [`wavefence_base::Step::Host`], and taking it ends the run with
+    /// [`Outcome::HostTurn`]. Without a schedule it makes no difference.
+    pub fn set_host_turn(&mut self, turn: HostTurn) {
+        self.core.host_turn = turn;
     }
 
     /// Runs until everything is done, nothing can move, or a limit is met.
@@ -193,6 +216,9 @@ impl Device {
         };
         for submit in done {
             self.submits[submit.index()] = true;
+        }
+        if let Some(leaving) = self.core.leaving.take() {
+            return leaving;
         }
         if let Some(ending) = self.core.ending.clone() {
             self.over = Some(ending.clone());
@@ -269,7 +295,13 @@ impl Device {
 
     /// Writes a dword of the global data share as the host; false outside it.
     pub fn gds_write(&mut self, offset: u32, value: u32) -> bool {
+        self.core.touch(Resource::DataShare, true);
         self.core.shared.gds.write(offset, value)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn core_mut(&mut self) -> &mut Core {
+        &mut self.core
     }
 
     fn clock(&self) -> &Clock {

@@ -65,6 +65,10 @@ pub(crate) struct Worker {
     /// Instructions and waves' slices since they were last settled.
     spent: u64,
     ticks: u64,
+    /// The waves that ran accessed the data share or an ordered turn, or read a
+    /// clock, since these were last looked at.
+    pub(crate) data_share: bool,
+    pub(crate) clock: bool,
     /// Faults of the groups run since they were last taken.
     pub(crate) faults: Vec<WaveFault>,
 }
@@ -78,6 +82,8 @@ impl Worker {
             slots: Vec::new(),
             spent: 0,
             ticks: 0,
+            data_share: false,
+            clock: false,
             faults: Vec::new(),
         }
     }
@@ -92,9 +98,11 @@ impl Worker {
     /// Forgets what the groups run so far have left, and the waves of kernels from
     /// `kernels` on. What it keeps is room.
     pub(crate) fn reset(&mut self, kernels: usize) {
-        let Self { shared: _, waves, lds: _, slots: _, spent, ticks, faults } = self;
+        let Self { shared: _, waves, lds: _, slots: _, spent, ticks, faults, data_share, clock } =
+            self;
         waves.retain(|&(kernel, _), _| (kernel as usize) < kernels);
         (*spent, *ticks) = (0, 0);
+        (*data_share, *clock) = (false, false);
         faults.clear();
     }
 
@@ -160,7 +168,7 @@ pub(crate) struct Group {
     /// The group's id.
     pub(crate) id: [u32; 3],
     /// Its number in launch order.
-    launch: u64,
+    pub(crate) launch: u64,
     /// Compute unit it sits on (model run).
     pub(crate) cu: usize,
     slots: Vec<Slot>,
@@ -234,7 +242,7 @@ impl Group {
             let (mut moved, mut cut) = (false, false);
             for index in 0..self.slots.len() {
                 if self.can_run(index) {
-                    moved |= self.run_wave(worker, memory, index, budget);
+                    moved |= self.run_wave(worker, memory, index, (budget, false));
                     cut |= self.slots[index].at == At::Ready;
                 }
             }
@@ -252,17 +260,18 @@ impl Group {
         if ran { Progress::Ran } else { Progress::Stuck }
     }
 
-    /// Lets one wave take up to `budget` instructions (model run); gives how many it
-    /// took.
+    /// Lets one wave take up to `budget` instructions (model run), and with `pause`
+    /// make one access that others can see; gives how many it took.
     pub(crate) fn step_wave(
         &mut self,
         worker: &mut Worker,
         memory: &mut dyn WaveMemory,
         wave: u32,
         budget: u64,
+        pause: bool,
     ) -> u64 {
         let before = worker.spent;
-        self.run_wave(worker, memory, wave as usize, budget);
+        self.run_wave(worker, memory, wave as usize, (budget, pause));
         worker.spent - before
     }
 
@@ -318,7 +327,7 @@ impl Group {
         worker: &mut Worker,
         memory: &mut dyn WaveMemory,
         index: usize,
-        budget: u64,
+        (budget, pause): (u64, bool),
     ) -> bool {
         let dispatch = self.dispatch.clone();
         let slot = &mut self.slots[index];
@@ -330,6 +339,8 @@ impl Group {
             shared: &worker.shared,
             ordered: dispatch.ordered.as_deref(),
             operations: 0,
+            data_share: false,
+            clock: false,
             breaks: Vec::new(),
             printed: Vec::new(),
         };
@@ -345,9 +356,12 @@ impl Group {
         // The port runs it once.
         let mut stop = Stop::End;
         memory.with_port(&who, &mut |port| {
-            stop = wave.run(&mut Env { port, lds, services: &mut services, budget: &mut left });
+            let (services, budget) = (&mut services, &mut left);
+            stop = wave.run(&mut Env { port, lds, services, budget, pause });
         });
         let operations = services.operations;
+        worker.data_share |= services.data_share;
+        worker.clock |= services.clock;
         for what in services.breaks.into_iter().chain(services.printed) {
             let (dispatch, wave) = (dispatch.clone(), index as u32);
             worker.faults.push(WaveFault { dispatch, group: self.id, wave, what });
@@ -375,17 +389,18 @@ impl Group {
                 }
             }
             Stop::Ordered => slot.at = At::Ordered { epoch },
+            Stop::Access => slot.at = At::Ready,
             Stop::Budget { loc } => {
                 slot.at = At::Ready;
                 slot.looping = loc;
             }
         }
-        self.pass_turn(index);
+        self.pass_turn(worker, index);
         moved || stop != Stop::Ordered
     }
 
     /// Passes the ordered turn on if the wave has no more use for it.
-    fn pass_turn(&mut self, index: usize) {
+    fn pass_turn(&mut self, worker: &mut Worker, index: usize) {
         let Some(ordered) = &self.dispatch.ordered else { return };
         let slot = &mut self.slots[index];
         let Some(id) = slot.ordered_id else { return };
@@ -394,6 +409,7 @@ impl Group {
             return;
         }
         slot.passed = true;
+        worker.data_share = true;
         self.turn_holders -= 1;
         if !ordered.per_group || self.turn_holders == 0 {
             ordered.pass(id);
@@ -513,6 +529,9 @@ struct WaveServices<'a> {
     shared: &'a Shared,
     ordered: Option<&'a Ordered>,
     operations: u32,
+    /// It accessed the data share or an ordered turn, or read a clock.
+    data_share: bool,
+    clock: bool,
     /// Breakpoints that it came by.
     breaks: Vec<WaveTrouble>,
     /// Lines that it printed.
@@ -521,6 +540,7 @@ struct WaveServices<'a> {
 
 impl Services for WaveServices<'_> {
     fn ordered_add(&mut self, id: u64, counter: u32, sum: u32) -> Option<u32> {
+        self.data_share = true;
         // A kernel with ordered operations is not started without ids.
         let ordered = self.ordered?;
         let gds = &self.shared.gds;
@@ -534,10 +554,12 @@ impl Services for WaveServices<'_> {
     }
 
     fn gds(&mut self, op: AtomicOp, offset: u32, value: u32, compare: u32) -> u32 {
+        self.data_share = true;
         self.shared.gds.atomic(op, offset, value, compare)
     }
 
     fn clock(&mut self) -> u64 {
+        self.clock = true;
         self.shared.clock.gpu()
     }
 

@@ -85,7 +85,8 @@ impl History {
             if !near {
                 continue;
             }
-            if let Ok(value) = bus.poll(watch.client, address, watch.bytes)
+            let now = bus.untraced(|bus| bus.poll(watch.client, address, watch.bytes));
+            if let Ok(value) = now
                 && value != watch.seen
             {
                 changed.push((address, value));

@@ -12,6 +12,18 @@
 //!   ready at a cycle and busy for what its step costs, and the step that is ready
 //!   first is taken (`model.rs`, ties included). What a step costs stands in one
 //!   place (`timing.rs`), every number of it assumed.
+//! - Where a [`wavefence_base::Schedule`] is attached it chooses instead
+//!   ([`Device::set_schedule`]): at each point every step that can be taken is
+//!   offered, what time would take first in front. A blocked engine is offered if its
+//!   wait would succeed. Waves stop before each access that others can see, PFP and ME
+//!   are two agents, and stores on their way, overtaken cache actions, copies, ends of
+//!   pipes and of submissions are steps of their own. On which compute unit a group is
+//!   placed is no choice: the emptiest, the first of equals.
+//! - A step's footprint names every line and cache it used or changed, and what it
+//!   shares with others beside memory. Two steps that are both on offer and whose
+//!   footprints do not conflict give the same lines, bytes and offers in either order
+//!   (`tests/schedules.rs` swaps them); times are no part of that, so who reads a clock
+//!   touches everything.
 //! - Nothing is final while the host may still act: a run that can move no
 //!   further says why ([`Outcome::Blocked`]) and goes on after the next submit.
 //! - A device goes back to its checkpoint from wherever it is. Whoever holds state says

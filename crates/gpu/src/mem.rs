@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wavefence_base::access::{Agent, MemoryAccess};
 use wavefence_base::topology::Client;
 use wavefence_base::{
-    CacheAction, DispatchId, FaultKind, FlushCost, GpuAddress, GpuRange, Profile, QueueId, Topology,
+    CacheAction, CacheClass, DispatchId, FaultKind, FlushCost, Footprint, GpuAddress, GpuRange,
+    Profile, QueueId, Topology,
 };
 use wavefence_memory::hierarchy::{CacheRules, Hierarchy, Land, LostBytes, Requester, WaveContext};
 use wavefence_memory::port::Port;
@@ -112,6 +113,36 @@ impl Bus {
         }
     }
 
+    /// A step begins whose footprint is wanted.
+    pub(crate) fn begin_trace(&mut self) {
+        if let Some(caches) = self.caches() {
+            caches.begin_trace();
+        }
+    }
+
+    /// It is over: adds what it shared. Gives whether it accessed its group's shared
+    /// memory, and if so whether it wrote to it.
+    pub(crate) fn end_trace(&mut self, footprint: &mut Footprint) -> Option<bool> {
+        self.caches().and_then(|caches| caches.end_trace(footprint))
+    }
+
+    /// Leaves what `look` looks at out of the footprint: it is for reports only.
+    pub(crate) fn untraced<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
+        let traced = self.caches().is_some_and(|caches| caches.set_traced(false));
+        let found = look(self);
+        if traced && let Some(caches) = self.caches() {
+            caches.set_traced(true);
+        }
+        found
+    }
+
+    /// One cache loses its lines.
+    pub(crate) fn evict(&mut self, class: CacheClass, instance: u32) {
+        if let Some(caches) = self.caches() {
+            caches.evict(class, instance);
+        }
+    }
+
     /// What `client` would read now, for reports and histories: changes nothing and
     /// is no access.
     pub(crate) fn peek_value(&mut self, client: Client, at: GpuAddress, bytes: u8) -> Option<u64> {
@@ -182,9 +213,11 @@ impl Bus {
         match self.caches() {
             Some(caches) => {
                 caches.write_value(access.requester(), at, value, bytes)?;
-                // Values of events go on to memory: the host and DMA engines wait for
-                // them there (fences lie in uncached memory).
-                if matches!(access.client, Client::EndOfPipe | Client::EndOfPipeL2) {
+                // Values of events that go to L2 go on to memory: the host and DMA engines
+                // wait for them there (fences lie in uncached memory).
+                if matches!(access.client, Client::EndOfPipe | Client::EndOfPipeL2)
+                    && caches.topology().writes_to_l2(access.client)
+                {
                     caches.write_through(at, u64::from(bytes));
                 }
                 Ok(())

@@ -12,14 +12,16 @@
 
 use crate::core::Core;
 use crate::cp::{self, dma, event};
-use crate::desc::QueueKind;
+use crate::desc::{Outcome, QueueKind};
 use crate::dispatch::Dispatch;
+use crate::mem::Bus;
 use crate::queue::{Block, Queue, Seat};
 use crate::steps::{Agent, Candidate};
 use crate::work::Work;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wavefence_base::{Event, SubmitId};
+use wavefence_base::topology::Client;
+use wavefence_base::{CacheClass, Event, GpuAddress, HostTurn, Resource, Step, SubmitId};
 
 /// The queues, in the order they were opened, and the compute pipes.
 #[derive(Clone, Default)]
@@ -89,6 +91,7 @@ impl Engines {
     /// The ME, MEC or SDMA engine of a queue takes a step.
     fn execute(&mut self, core: &mut Core, at: usize) {
         let queue = &mut self.queues[at];
+        core.touch_queue(queue.id, false);
         cp::step_main(core, queue);
         took(core, &mut queue.me);
         let QueueKind::Compute { pipe, .. } = queue.kind else { return };
@@ -105,22 +108,30 @@ impl Engines {
         match agent {
             Agent::Prefetch(at) => {
                 let queue = &mut self.queues[at];
+                core.touch_queue(queue.id, false);
                 cp::pfp::step(core, queue);
                 took(core, &mut queue.pfp);
             }
             Agent::Execute(at) => self.execute(core, at),
             Agent::Copy(at) => {
+                core.touch_queue(self.queues[at].id, false);
                 dma::step(core, &mut self.queues[at]);
             }
             Agent::EndOfPipe(at) => {
                 let queue = &mut self.queues[at];
+                core.touch_queue(queue.id, false);
                 event::end_of_pipe(core, queue);
                 queue.ends.took(core);
             }
             Agent::Late(at) => {
+                core.touch_queue(self.queues[at].id, true);
                 event::finish_late(core, &mut self.queues[at]);
             }
-            Agent::Close(at) => return event::close(core, &mut self.queues[at]),
+            Agent::Close(at) => {
+                core.touch_queue(self.queues[at].id, true);
+                core.touch(Resource::Host, true);
+                return event::close(core, &mut self.queues[at]);
+            }
             Agent::Land { .. } | Agent::Launch(_) | Agent::Wave(_) => {}
         }
         None
@@ -195,6 +206,8 @@ impl Run<'_> {
         let ended = match candidate.agent {
             Agent::Land { queue, seq } => {
                 next.engines_stale = true;
+                core.touch_queue(queue, false);
+                core.touch(Resource::Dispatch { queue, seq }, true);
                 if !work.land(core, queue, seq) {
                     core.accept_one(queue, seq);
                 }
@@ -230,8 +243,168 @@ impl Run<'_> {
     }
 }
 
+/// What somebody may choose.
+#[derive(Clone, Copy, Debug)]
+enum Choice {
+    /// A step of the device.
+    Step(Candidate),
+    /// A cache loses its lines.
+    Evict(CacheClass, u32),
+    /// The host goes on.
+    Host,
+}
+
+/// What can be chosen, twice: for the one who chooses and for us. Re-used.
+#[derive(Default)]
+struct Options {
+    choices: Vec<Choice>,
+    candidates: Vec<Candidate>,
+    steps: Vec<Step>,
+}
+
+/// The host behind all steps of the device, before evictions.
+fn offer_host(options: &mut Options) {
+    let evicts = |s: &Step| matches!(s, Step::Evict(..));
+    let at = options.steps.iter().position(evicts).unwrap_or(options.steps.len());
+    options.choices.insert(at, Choice::Host);
+    options.steps.insert(at, Step::Host);
+}
+
+impl Run<'_> {
+    /// Lists everything that can happen next, what the plain run would do first; nothing
+    /// or the host alone if the device cannot move by itself.
+    fn list(&mut self, options: &mut Options) {
+        let Options { choices, candidates, steps } = options;
+        choices.clear();
+        steps.clear();
+        candidates.clear();
+        self.work.all_landings(|c| candidates.push(c));
+        self.engines.look(self.core, |c| candidates.push(c));
+        self.work.look(self.core, |c| candidates.push(c));
+        self.work.all_waves(|c| candidates.push(c));
+        if candidates.is_empty() {
+            self.list_host(options);
+            return;
+        }
+        candidates.sort_by_key(Candidate::key);
+        for &candidate in &*candidates {
+            let named = match candidate.agent {
+                Agent::Launch(at) => Some(self.work.name_launch(at)),
+                Agent::Wave(ready) => self.work.name_wave(ready),
+                other => self.engines.name(other),
+            };
+            if let Some(step) = named {
+                choices.push(Choice::Step(candidate));
+                steps.push(step);
+            }
+        }
+        if self.core.schedule.as_mut().is_some_and(|s| s.evictions() > 0)
+            && let Some(caches) = self.core.bus.caches()
+        {
+            for (class, instance) in caches.occupied() {
+                choices.push(Choice::Evict(class, instance));
+                steps.push(Step::Evict(class, instance));
+            }
+        }
+        self.list_host(options);
+    }
+
+    /// Adds the host, if it can go on.
+    fn list_host(&mut self, options: &mut Options) {
+        match self.core.host_turn {
+            HostTurn::Never => {}
+            HostTurn::First => {
+                options.choices.insert(0, Choice::Host);
+                options.steps.insert(0, Step::Host);
+            }
+            HostTurn::Last => offer_host(options),
+            HostTurn::Reached(at, value) => {
+                // The host looks at memory.
+                let look = |bus: &mut Bus| bus.peek_value(Client::Host, at, 8);
+                if self.core.bus.untraced(look).is_some_and(|now| now >= value) {
+                    offer_host(options);
+                }
+            }
+        }
+    }
+
+    /// Takes what was chosen. False if the run ends here.
+    fn take_choice(&mut self, choice: Choice, step: Step) -> bool {
+        match choice {
+            Choice::Host => {
+                self.core.begin_trace();
+                self.core.touch(Resource::Host, false);
+                if let HostTurn::Reached(at, _) = self.core.host_turn {
+                    let line = at.0 / Resource::LINE * Resource::LINE;
+                    self.core.touch(Resource::Line(GpuAddress(line)), false);
+                }
+                self.core.leaving = Some(Outcome::HostTurn);
+                return false;
+            }
+            Choice::Evict(class, instance) => {
+                self.core.begin_step(0);
+                self.core.begin_trace();
+                self.core.bus.evict(class, instance);
+            }
+            Choice::Step(candidate) => {
+                self.core.begin_step(candidate.ready);
+                if self.core.ending.is_some() {
+                    return false;
+                }
+                self.core.begin_trace();
+                self.take(candidate);
+            }
+        }
+        self.core.end_trace(step);
+        if self.core.schedule.as_mut().is_some_and(|s| s.enough()) {
+            self.core.leaving = Some(Outcome::Enough);
+            return false;
+        }
+        true
+    }
+
+    /// Runs as the schedule chooses.
+    fn by_schedule(&mut self) {
+        let mut options = Options::default();
+        while self.core.ending.is_none() {
+            self.list(&mut options);
+            let Some(schedule) = self.core.schedule.as_mut().filter(|_| !options.steps.is_empty())
+            else {
+                break;
+            };
+            let chosen = schedule.choose(&options.steps);
+            let at = if chosen < options.steps.len() { chosen } else { 0 };
+            if !self.take_choice(options.choices[at], options.steps[at]) {
+                break;
+            }
+            self.check_budget();
+        }
+    }
+
+    /// Runs as time goes.
+    fn by_time(&mut self) {
+        while self.core.ending.is_none() {
+            let Some(candidate) = self.first() else { break };
+            self.core.begin_step(candidate.ready);
+            if self.core.ending.is_some() {
+                break;
+            }
+            self.take(candidate);
+            self.check_budget();
+        }
+    }
+
+    fn check_budget(&mut self) {
+        if self.core.shared.exhausted() && self.work.is_active() {
+            self.core.out_of_instructions(self.work.first_standing());
+        }
+    }
+}
+
 /// Runs until nothing moves or the run must end. Gives the submissions done.
 pub(crate) fn run(core: &mut Core, engines: &mut Engines, work: &mut Work) -> Vec<SubmitId> {
+    // The host's turn, if it had one, is over.
+    core.end_trace(Step::Host);
     let next = Next {
         engines: None,
         launches: None,
@@ -240,16 +413,10 @@ pub(crate) fn run(core: &mut Core, engines: &mut Engines, work: &mut Work) -> Ve
         polls: false,
     };
     let mut run = Run { core, engines, work, next, done: Vec::new() };
-    while run.core.ending.is_none() {
-        let Some(candidate) = run.first() else { break };
-        run.core.begin_step(candidate.ready);
-        if run.core.ending.is_some() {
-            break;
-        }
-        run.take(candidate);
-        if run.core.shared.exhausted() && run.work.is_active() {
-            run.core.out_of_instructions(run.work.first_standing());
-        }
+    if run.core.schedule.is_some() {
+        run.by_schedule();
+    } else {
+        run.by_time();
     }
     run.core.tell_accesses();
     run.done

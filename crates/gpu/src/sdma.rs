@@ -57,15 +57,15 @@ pub(crate) fn execute(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
             data::run_atomic(core, queue, p, &dma_access(queue, p), p.packet.flag(Field::Loop))
         }
         Kind::SdmaTimestampSet => {
-            queue.local_counter = get(Field::Data).wrapping_sub(core.shared.clock.gpu());
+            queue.local_counter = get(Field::Data).wrapping_sub(core.read_gpu_clock());
             Ok(Flow::Done)
         }
         Kind::SdmaTimestampGet => {
-            let now = core.shared.clock.gpu().wrapping_add(queue.local_counter);
+            let now = core.read_gpu_clock().wrapping_add(queue.local_counter);
             timestamp(core, queue, p, now)
         }
         Kind::SdmaTimestamp => {
-            let now = core.shared.clock.gpu();
+            let now = core.read_gpu_clock();
             timestamp(core, queue, p, now)
         }
         Kind::SdmaGcrReq => {

@@ -11,7 +11,7 @@ use crate::desc::QueueKind;
 use crate::model::Engines;
 use crate::queue::{Block, Queue, Seat};
 use crate::work::Ready;
-use wavefence_base::QueueId;
+use wavefence_base::{QueueId, Step};
 use wavefence_pm4::Ring;
 
 /// When an agent takes its next step.
@@ -186,14 +186,32 @@ fn close(core: &Core, queue: &mut Queue) -> Option<u64> {
     Some(*next.due.get_or_insert(due))
 }
 
+/// Stores of dispatches that have ended come behind those of groups.
+const ENDED: u64 = 1 << 32;
+
 impl Engines {
+    /// The name of a step; `None` for those of shaders.
+    pub(crate) fn name(&self, agent: Agent) -> Option<Step> {
+        let id = |at: usize| self.queues[at].id;
+        Some(match agent {
+            Agent::Land { queue, seq } => Step::Land { queue, seq },
+            Agent::Prefetch(at) => Step::Prefetch(id(at)),
+            Agent::Execute(at) => Step::Execute(id(at)),
+            Agent::Copy(at) => Step::Copy(id(at)),
+            Agent::EndOfPipe(at) => Step::EndOfPipe(id(at)),
+            Agent::Late(at) => Step::Late(id(at)),
+            Agent::Close(at) => Step::Close(id(at)),
+            Agent::Launch(_) | Agent::Wave(_) => return None,
+        })
+    }
+
     /// Tells every step that engines, ends of pipes and arrivals can take. True if one
     /// of them may depend on what lies in memory.
     pub(crate) fn look(&mut self, core: &mut Core, mut tell: impl FnMut(Candidate)) -> bool {
         let mut polls = false;
         for (order, landing) in core.flight.landings().enumerate() {
             let agent = Agent::Land { queue: landing.queue, seq: landing.seq };
-            tell(Candidate { ready: landing.due, agent, order: order as u64 });
+            tell(Candidate { ready: landing.due, agent, order: ENDED | order as u64 });
         }
         for (at, queue) in self.queues.iter_mut().enumerate() {
             let order = at as u64;

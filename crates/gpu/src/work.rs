@@ -9,7 +9,7 @@ use crate::group::{Group, Next, Worker, take_ordered_ids};
 use crate::steps::{Agent, Candidate, When};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use wavefence_base::{CacheClass, DispatchId, Event, Profile, QueueId, Topology};
+use wavefence_base::{CacheClass, DispatchId, Event, Profile, QueueId, Resource, Step, Topology};
 use wavefence_memory::hierarchy::Land;
 
 /// Groups of a dispatch that end last and whose stores are still on their way when
@@ -48,6 +48,14 @@ pub(crate) struct Ready {
     wave: u32,
     /// The group's place.
     slot: u32,
+}
+
+impl Ready {
+    fn candidate(self) -> Candidate {
+        // A group has 32 waves at most.
+        let order = self.started << 8 | u64::from(self.wave);
+        Candidate { ready: self.at, agent: Agent::Wave(self), order }
+    }
 }
 
 /// Stores of a group that has ended, on their way.
@@ -201,15 +209,44 @@ impl Work {
 
     /// The wave that goes on first.
     pub(crate) fn first_wave(&self) -> Option<Candidate> {
-        let &ready = self.waves.first()?;
-        Some(Candidate { ready: ready.at, agent: Agent::Wave(ready), order: ready.started })
+        self.waves.first().map(|ready| ready.candidate())
+    }
+
+    /// Tells of every wave that can go on.
+    pub(crate) fn all_waves(&self, mut tell: impl FnMut(Candidate)) {
+        self.waves.iter().for_each(|&ready| tell(ready.candidate()));
+    }
+
+    /// Tells of the stores of groups that can arrive: of each dispatch the oldest.
+    pub(crate) fn all_landings(&self, mut tell: impl FnMut(Candidate)) {
+        let mut seen = Vec::new();
+        for (order, sending) in (0..).zip(&self.sending) {
+            if !seen.contains(&sending.dispatch) {
+                seen.push(sending.dispatch);
+                let agent = Agent::Land { queue: sending.queue, seq: sending.seq };
+                tell(Candidate { ready: sending.due, agent, order });
+            }
+        }
+    }
+
+    /// The name of a launch.
+    pub(crate) fn name_launch(&self, at: usize) -> Step {
+        let dispatch = &self.active[at].dispatch;
+        Step::Launch { queue: dispatch.queue, seq: dispatch.seq }
+    }
+
+    /// The name of a wave's step.
+    pub(crate) fn name_wave(&self, ready: Ready) -> Option<Step> {
+        let group = &self.groups.get(ready.slot as usize)?.as_ref()?.group;
+        let (dispatch, group, wave) = (&group.dispatch, group.launch, ready.wave);
+        Some(Step::Wave { queue: dispatch.queue, seq: dispatch.seq, group, wave })
     }
 
     /// The stores of a group that arrive first.
     pub(crate) fn first_landing(&self) -> Option<Candidate> {
-        let next = self.sending.front()?;
-        let agent = Agent::Land { queue: next.queue, seq: next.seq };
-        Some(Candidate { ready: next.due, agent, order: 0 })
+        let mut first = None;
+        self.all_landings(|c| first = Candidate::first(first, Some(c)));
+        first
     }
 
     /// The oldest stores of a dispatch that has not ended arrive; false if there are
@@ -227,6 +264,7 @@ impl Work {
     /// that, as its kernel cannot run.
     pub(crate) fn launch(&mut self, core: &mut Core, at: usize) -> Option<Arc<Dispatch>> {
         core.charge(core.timing.launch);
+        core.touch(Resource::Units, true);
         let active = &mut self.active[at];
         active.when.took(core);
         let dispatch = active.dispatch.clone();
@@ -246,7 +284,7 @@ impl Work {
         active.next += 1;
         let (Some(fetched), Some(caches)) = (fetched.clone(), core.bus.caches()) else {
             self.units.give(cu, &dispatch);
-            return self.count_ended(at);
+            return self.count_ended(core, at);
         };
         let group = Group::start(&mut self.worker, caches, &fetched, launch, ordered, cu);
         let (dispatch, id, waves) = (dispatch.id, group.id, group.waves());
@@ -281,15 +319,22 @@ impl Work {
         if resident.group.is_over() {
             return self.end_group(core, slot);
         }
+        let paused = core.schedule.is_some();
         let Some(caches) = core.bus.caches() else { return WaveStep::default() };
         let group = &mut resident.group;
         let epoch = group.ordered_epoch();
-        let used = group.step_wave(&mut self.worker, caches, ready.wave, SLICE);
+        let used = group.step_wave(&mut self.worker, caches, ready.wave, SLICE, paused);
         if !group.is_over() {
             // Only what a wave stores last is still on its way when it ends.
             caches.land(Land::Unit(group.dispatch.unit(group.cu, ready.wave)));
         }
         self.worker.settle();
+        if std::mem::take(&mut self.worker.data_share) {
+            core.touch(Resource::DataShare, true);
+        }
+        if std::mem::take(&mut self.worker.clock) {
+            core.touch(Resource::Everything, true);
+        }
         core.tell_accesses();
         core.charge(core.timing.slice(group.dispatch.wave_size(), used));
         let free = core.now() + core.cost();
@@ -353,10 +398,12 @@ impl Work {
             return step;
         };
         self.units.give(group.cu, &self.active[at].dispatch);
+        core.touch(Resource::Units, true);
         let last = self.active[at].ended + LAST >= dispatch.total;
         let units = [0, group.waves().min(2) - 1].map(|wave| dispatch.unit(group.cu, wave));
-        if last {
-            let due = core.now() + core.timing.store;
+        // Where somebody chooses, the time of every arrival is open.
+        if last || core.schedule.is_some() {
+            let due = core.now() + if last { core.timing.store } else { 0 };
             let Dispatch { id, queue, seq, .. } = *dispatch;
             self.sending.push_back(Sending { due, dispatch: id, queue, seq, units });
             step.sends = true;
@@ -366,18 +413,26 @@ impl Work {
             }
         }
         group.recycle(&mut self.worker);
-        step.ended = self.count_ended(at);
+        step.ended = self.count_ended(core, at);
         step
     }
 
     /// One more group of an active dispatch ended; gives it if that was the last.
-    fn count_ended(&mut self, at: usize) -> Option<Arc<Dispatch>> {
+    fn count_ended(&mut self, core: &mut Core, at: usize) -> Option<Arc<Dispatch>> {
         self.active[at].ended += 1;
         if self.active[at].ended < self.active[at].dispatch.total {
             return None;
         }
         let dispatch = self.active.remove(at).dispatch;
+        core.touch_queue(dispatch.queue, false);
         // The dispatch's own landing takes what is still on its way.
+        core.touch(Resource::Dispatch { queue: dispatch.queue, seq: dispatch.seq }, true);
+        for sending in self.sending.iter().filter(|s| s.dispatch == dispatch.id) {
+            for unit in sending.units {
+                let vector = self.topology.instance(CacheClass::Vector, unit);
+                core.touch(Resource::Cache(CacheClass::Vector, vector), false);
+            }
+        }
         self.sending.retain(|s| s.dispatch != dispatch.id);
         Some(dispatch)
     }

@@ -22,6 +22,7 @@ mod look;
 mod port;
 mod record;
 mod stores;
+mod trace;
 mod walk;
 mod wide;
 
@@ -39,6 +40,7 @@ use record::{Had, Recorder};
 use std::fmt;
 use std::sync::Arc;
 use stores::Stores;
+use trace::Trace;
 use wavefence_base::{
     CacheClass, CacheSwitches, Client, DispatchId, Family, Generation, MemoryAccess, Profile,
     Topology,
@@ -121,6 +123,7 @@ pub struct Hierarchy {
     backing: Backing,
     stores: Stores,
     record: Recorder,
+    trace: Trace,
     had: Had,
     groups: Box<Groups>,
     misses: Vec<MissRecord>,
@@ -169,6 +172,7 @@ impl Hierarchy {
             backing: Backing::new(space),
             stores,
             record: Recorder::default(),
+            trace: Trace::default(),
             had: Had::default(),
             groups: Box::default(),
             misses: Vec::new(),

@@ -54,6 +54,9 @@ pub enum Stop {
         /// Source line index of the loop it is in, 0 if none.
         loc: u32,
     },
+    /// Before an access that others can see, as [`Env::pause`] asked; run again to
+    /// make it.
+    Access,
 }
 
 /// What a wave needs from the device beyond memory.
@@ -83,6 +86,10 @@ pub struct Env<'a> {
     pub services: &'a mut dyn Services,
     /// Instructions this run may still take; counted down.
     pub budget: &'a mut u64,
+    /// Make one access at most that others can see: to memory outside the group
+    /// and the wave, to the data share, or a device-memory barrier. The wave stops
+    /// before the next. An engine that cannot stop there runs on.
+    pub pause: bool,
 }
 
 /// Turns kernels into programs. Shared by all threads of a device.

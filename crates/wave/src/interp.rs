@@ -183,10 +183,19 @@ impl State {
         self.pc = if exec == 0 { empty } else { self.pc + 1 };
     }
 
-    fn steps(&mut self, flat: &Flat, env: &mut Env<'_>) -> Stop {
+    /// Runs on. With `PAUSE` at most one step that others can see is taken.
+    fn steps<const PAUSE: bool>(&mut self, flat: &Flat, env: &mut Env<'_>) -> Stop {
         self.watched = env.port.watches_group_shared();
+        let mut seen = false;
         loop {
-            match &flat.steps[self.pc] {
+            let step = &flat.steps[self.pc];
+            if PAUSE && flat.is_seen(step) {
+                if seen {
+                    return Stop::Access;
+                }
+                seen = true;
+            }
+            match step {
                 Step::Ops { first, end } => {
                     *env.budget = env.budget.saturating_sub(u64::from(end - first));
                     flat.code.run(*first as usize, *end as usize, &mut self.file, self.exec);
@@ -438,7 +447,11 @@ impl Wave for Running {
     }
 
     fn run(&mut self, env: &mut Env<'_>) -> Stop {
-        self.state.steps(&self.flat, env)
+        if env.pause {
+            self.state.steps::<true>(&self.flat, env)
+        } else {
+            self.state.steps::<false>(&self.flat, env)
+        }
     }
 
     fn refused(&self) -> Option<&Limit> {

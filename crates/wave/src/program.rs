@@ -258,6 +258,53 @@ impl Flat {
         emit::emit(kernel, size, isa, list, places)
     }
 
+    /// True if others can see when a step is taken: it reaches beyond the wave and
+    /// its group.
+    pub fn is_seen(&self, step: &Step) -> bool {
+        match step {
+            Step::Load(index)
+            | Step::Store(index)
+            | Step::LoadSized(index)
+            | Step::StoreSized(index) => match self.accesses[*index as usize].place {
+                Place::Buffer(_) | Place::Global { .. } => true,
+                Place::Lds { .. } | Place::Scratch { .. } => false,
+            },
+            Step::Inst(index) => match &self.insts[*index as usize].0 {
+                Inst::Atomic { space, .. } => matches!(space, Space::Buffer(_) | Space::Global(_)),
+                Inst::Barrier(barrier) => barrier.device,
+                Inst::OrderedAdd { .. } | Inst::Gds { .. } | Inst::Image { .. } => true,
+                Inst::BufferSize { .. }
+                | Inst::Reduce { .. }
+                | Inst::ReducePartition { .. }
+                | Inst::Wave { .. }
+                | Inst::Ballot { .. }
+                | Inst::Match { .. }
+                | Inst::Clock { .. }
+                | Inst::DebugBreak
+                | Inst::DebugPrint { .. }
+                | Inst::Unary { .. }
+                | Inst::Binary { .. }
+                | Inst::Ternary { .. }
+                | Inst::Set { .. }
+                | Inst::Builtin { .. }
+                | Inst::Load { .. }
+                | Inst::Store { .. } => false,
+            },
+            Step::Ops { .. }
+            | Step::Save { .. }
+            | Step::If { .. }
+            | Step::Restore { .. }
+            | Step::JumpIf { .. }
+            | Step::Jump { .. }
+            | Step::Back { .. }
+            | Step::Leave { .. }
+            | Step::Switch { .. }
+            | Step::Case { .. }
+            | Step::Select { .. }
+            | Step::End => false,
+        }
+    }
+
     /// Where a register lies.
     #[inline]
     pub fn loc(&self, reg: Reg) -> Loc {

@@ -332,7 +332,7 @@ fn a_wave_waits_for_its_ordered_turn() {
     let mut step = |device: &mut Device| {
         let mut budget = 100;
         let (port, lds) = (&mut memory, &mut [][..]);
-        wave.run(&mut Env { port, lds, services: device, budget: &mut budget })
+        wave.run(&mut Env { port, lds, services: device, budget: &mut budget, pause: false })
     };
     assert_eq!(step(&mut device), Stop::Ordered);
     assert_eq!(step(&mut device), Stop::Ordered);
@@ -368,7 +368,7 @@ fn a_barrier_that_some_lanes_miss_is_divergent() {
         wave.start(&dispatch, &launch, &mut memory);
         let mut run = || {
             let (port, services, budget) = (&mut memory, &mut Device::default(), &mut 100);
-            wave.run(&mut Env { port, lds: &mut [], services, budget })
+            wave.run(&mut Env { port, lds: &mut [], services, budget, pause: false })
         };
         assert_eq!(run(), Stop::Barrier { divergent, loc: 0 });
         assert_eq!(run(), Stop::End);
@@ -390,8 +390,48 @@ fn lanes_that_returned_are_not_missed_at_a_barrier() {
     let launch = Launch { group: [0; 3], threads: [32, 1, 1], wave: 0, ordered_id: None };
     wave.start(&dispatch, &launch, &mut memory);
     let (port, services, budget) = (&mut memory, &mut Device::default(), &mut 100);
-    let stop = wave.run(&mut Env { port, lds: &mut [], services, budget });
+    let stop = wave.run(&mut Env { port, lds: &mut [], services, budget, pause: false });
     assert_eq!(stop, Stop::Barrier { divergent: false, loc: 0 });
+}
+
+#[test]
+fn a_wave_that_pauses_makes_one_seen_access_at_a_time() {
+    let mut b = Builder::new([32, 1, 1]);
+    let out = b.buffer("out");
+    b.kernel.lds_bytes = 128;
+    let mut body = Vec::new();
+    let i = b.builtin(&mut body, Builtin::ThreadIndex);
+    let (low, high) = (b.constant(32), b.constant(64));
+    b.store(&mut body, Space::Lds, i, low);
+    b.store(&mut body, Space::Buffer(out), i, high);
+    b.store(&mut body, Space::Lds, i, high);
+    let back = b.load(&mut body, Space::Buffer(out), i);
+    let sum = b.bin(&mut body, BinOp::IAdd, back, low);
+    b.store(&mut body, Space::Buffer(out), i, sum);
+    let kernel = b.done(body);
+    let run = |pause: bool| {
+        let mut wave = Interpreter::new().prepare(&kernel, WaveSize::W32).unwrap().new_wave();
+        let (mut memory, dispatch) = one_buffer(128);
+        let launch = Launch { group: [0; 3], threads: [32, 1, 1], wave: 0, ordered_id: None };
+        wave.start(&dispatch, &launch, &mut memory);
+        let (mut lds, mut seen, mut used) = (vec![0; 32], Vec::new(), 0);
+        loop {
+            let (port, services, budget) = (&mut memory, &mut Device::default(), &mut 1000);
+            let lds = &mut lds[..];
+            let stop = wave.run(&mut Env { port, lds, services, budget, pause });
+            used += 1000 - *budget;
+            seen.push((stop, memory.0[4 * 31], lds[31]));
+            if stop == Stop::End {
+                return (seen, used);
+            }
+        }
+    };
+    let (whole, used) = run(false);
+    assert_eq!(whole, [(Stop::End, 96, 64)]);
+    let (paused, same) = run(true);
+    // The store, what the group alone sees behind it, and no further; then the load.
+    let steps = [(Stop::Access, 64, 64), (Stop::Access, 64, 64), (Stop::End, 96, 64)];
+    assert_eq!((&paused[..], same), (&steps[..], used));
 }
 
 #[test]
@@ -406,7 +446,7 @@ fn an_endless_loop_stops_when_its_budget_ends() {
     wave.start(&dispatch, &launch, &mut memory);
     for _ in 0..3 {
         let (port, services, budget) = (&mut memory, &mut Device::default(), &mut 1000);
-        let stop = wave.run(&mut Env { port, lds: &mut [], services, budget });
+        let stop = wave.run(&mut Env { port, lds: &mut [], services, budget, pause: false });
         assert_eq!(stop, Stop::Budget { loc: 0 });
         assert_eq!(*budget, 0);
     }
@@ -565,7 +605,10 @@ fn by_user_data(engine: &Interpreter, kernel: &Arc<Kernel>) -> Vec<u32> {
     let launch = Launch { group: [0; 3], threads: [32, 1, 1], wave: 0, ordered_id: None };
     wave.start(&dispatch, &launch, &mut memory);
     let (port, services, budget) = (&mut memory, &mut Device::default(), &mut 100);
-    assert_eq!(wave.run(&mut Env { port, lds: &mut [], services, budget }), Stop::End);
+    assert_eq!(
+        wave.run(&mut Env { port, lds: &mut [], services, budget, pause: false }),
+        Stop::End
+    );
     memory.0[..128].chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
@@ -589,7 +632,10 @@ fn a_partial_group_has_fewer_lanes() {
     let launch = Launch { group: [0; 3], threads: [5, 3, 1], wave: 0, ordered_id: None };
     wave.start(&dispatch, &launch, &mut memory);
     let (port, services, budget) = (&mut memory, &mut Device::default(), &mut 100);
-    assert_eq!(wave.run(&mut Env { port, lds: &mut [], services, budget }), Stop::End);
+    assert_eq!(
+        wave.run(&mut Env { port, lds: &mut [], services, budget, pause: false }),
+        Stop::End
+    );
     for at in 0..64u32 {
         let b = &memory.0[4 * at as usize..4 * at as usize + 4];
         let got = u32::from_le_bytes(b.try_into().unwrap());
@@ -599,7 +645,10 @@ fn a_partial_group_has_fewer_lanes() {
     let launch = Launch { wave: 1, ..launch };
     wave.start(&dispatch, &launch, &mut memory);
     let (port, services, budget) = (&mut memory, &mut Device::default(), &mut 100);
-    assert_eq!(wave.run(&mut Env { port, lds: &mut [], services, budget }), Stop::End);
+    assert_eq!(
+        wave.run(&mut Env { port, lds: &mut [], services, budget, pause: false }),
+        Stop::End
+    );
 }
 
 #[test]
@@ -718,7 +767,10 @@ fn an_image_operation_on_a_buffer_is_refused() {
     wave.start(&dispatch, &launch, &mut memory);
     assert!(wave.refused().is_none());
     let (port, services, budget) = (&mut memory, &mut Device::default(), &mut 100);
-    assert_eq!(wave.run(&mut Env { port, lds: &mut [], services, budget }), Stop::End);
+    assert_eq!(
+        wave.run(&mut Env { port, lds: &mut [], services, budget, pause: false }),
+        Stop::End
+    );
     let limit = wave.refused().expect("a limit");
     assert!(limit.what.contains("picture"), "{}", limit.what);
     wave.start(&dispatch, &launch, &mut memory);

@@ -44,8 +44,14 @@ impl Core {
             timing: _,
             limits: _,
             stop_on_fault: _,
-            // Who listens goes on listening.
+            // Who listens goes on listening, and who chooses goes on choosing.
             observers: _,
+            schedule: _,
+            footprint: _,
+            host_turn: _,
+            // Of a step or run that is going on; there is none.
+            tracing: _,
+            leaving: _,
             // Empty: see above.
             started: _,
             shared,
@@ -116,6 +122,7 @@ impl Core {
         self.dispatch_queues.truncate(*dispatch_queues);
         self.flight.clone_from(flight);
         self.started.clear();
+        (self.tracing, self.leaving) = (false, None);
         (self.now, self.cost, self.packets) = (*now, *cost, *packets);
     }
 }

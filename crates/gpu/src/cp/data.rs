@@ -8,7 +8,7 @@ use crate::queue::{Block, Queue};
 use wavefence_base::access::Engine;
 use wavefence_base::stall::PastWrite;
 use wavefence_base::topology::Client;
-use wavefence_base::{Event, GpuAddress, GpuRange, Writer};
+use wavefence_base::{Event, GpuAddress, GpuRange, Resource, Writer};
 use wavefence_pm4::{Field, Ring, atomic, sel};
 
 /// The engine field of packets that an engine other than PFP and ME may run.
@@ -42,6 +42,7 @@ pub(super) fn write_data(core: &mut Core, queue: &mut Queue, p: &Located, engine
         }
         sel::write_dst::GDS => {
             let first = field(&p.packet, Field::GdsOffset) as u32;
+            core.touch(Resource::DataShare, true);
             for (i, &value) in body.iter().enumerate() {
                 let at = first.wrapping_add(if one { 0 } else { i as u32 * 4 });
                 if !core.shared.gds.write(at, value) {
@@ -136,6 +137,7 @@ pub(super) fn copy_data(core: &mut Core, queue: &mut Queue, p: &Located, engine:
         }
         sel::copy_dst::GDS => {
             let at = field(&p.packet, Field::DstOffset) as u32;
+            core.touch(Resource::DataShare, true);
             let whole = core.shared.gds.write(at, lo)
                 && (!wide || core.shared.gds.write(at.wrapping_add(4), hi));
             if !whole {
@@ -177,6 +179,7 @@ fn copy_source(
         }
         sel::copy_src::GDS => {
             let at = field(&p.packet, Field::SrcOffset) as u32;
+            core.touch(Resource::DataShare, false);
             let lo = core.shared.gds.read(at);
             let hi = core.shared.gds.read(at.wrapping_add(4));
             match (lo, hi, bytes) {
@@ -191,8 +194,8 @@ fn copy_source(
         }
         sel::copy_src::IMMEDIATE => field(&p.packet, Field::Data),
         sel::copy_src::ATOMIC_RETURN => queue.atomic_return,
-        sel::copy_src::GPU_CLOCK => core.shared.clock.gpu(),
-        SYSTEM_CLOCK => core.shared.clock.system(),
+        sel::copy_src::GPU_CLOCK => core.read_gpu_clock(),
+        SYSTEM_CLOCK => core.read_system_clock(),
         other => return Err(unsupported(queue, p, &format!("source {other}"))),
     };
     Ok(if bytes == 8 { value } else { value & 0xFFFF_FFFF })

@@ -10,7 +10,7 @@ use crate::queue::{Block, CpDma, DmaEnd, Queue};
 use wavefence_base::access::{Agent, Engine};
 use wavefence_base::stall::PastWrite;
 use wavefence_base::topology::Client;
-use wavefence_base::{Event, FaultKind, GpuAddress, GpuRange, Writer};
+use wavefence_base::{Event, FaultKind, GpuAddress, GpuRange, Resource, Writer};
 use wavefence_memory::AccessError;
 use wavefence_pm4::{Field, sel};
 
@@ -67,6 +67,9 @@ fn client(level2: bool) -> Client {
 /// Makes the oldest copy of the queue; true if there was one.
 pub(crate) fn step(core: &mut Core, queue: &mut Queue) -> bool {
     let Some(dma) = queue.cp_dma.pop_front() else { return false };
+    if matches!(dma.source, DmaEnd::Gds(_)) || matches!(dma.destination, DmaEnd::Gds(_)) {
+        core.touch(Resource::DataShare, true);
+    }
     let access = Access {
         what: "DMA_DATA",
         queue: Some(queue.id),
@@ -209,7 +212,9 @@ pub(crate) fn remember(
         core.history.look(&mut core.bus, Some(destination), Writer::Dma(queue.id), Some(packet));
         return;
     }
-    if let Some(value) = core.bus.peek_value(client, destination.start, destination.len as u8) {
+    let bytes = destination.len as u8;
+    let now = core.bus.untraced(|bus| bus.peek_value(client, destination.start, bytes));
+    if let Some(value) = now {
         let by = Writer::Dma(queue.id);
         let past = PastWrite { by, packet: Some(packet), value, landed: true };
         core.history.record(destination.start, past);

@@ -16,7 +16,7 @@ use wavefence_base::access::{Agent, Engine};
 use wavefence_base::event::Level;
 use wavefence_base::stall::PastWrite;
 use wavefence_base::topology::Client;
-use wavefence_base::{CacheAction, Event, GpuAddress, SubmitId, Writer};
+use wavefence_base::{CacheAction, Event, GpuAddress, Resource, SubmitId, Writer};
 use wavefence_pm4::{Field, Ring, data_sel, events, int_sel, sel};
 
 /// EVENT_WRITE.
@@ -288,12 +288,15 @@ fn write_value(core: &mut Core, queue: &Queue, event: &EndOfPipe) {
             core.write(&access, by, at, value, bytes);
         }
         Payload::GpuClock => {
-            core.write(&access, by, at, core.shared.clock.gpu(), 8);
+            let now = core.read_gpu_clock();
+            core.write(&access, by, at, now, 8);
         }
         Payload::SystemClock => {
-            core.write(&access, by, at, core.shared.clock.system(), 8);
+            let now = core.read_system_clock();
+            core.write(&access, by, at, now, 8);
         }
         Payload::Gds { offset, dwords } => {
+            core.touch(Resource::DataShare, false);
             for i in 0..dwords {
                 let from = offset.wrapping_add(i).wrapping_mul(4);
                 let Some(word) = core.shared.gds.read(from) else {

@@ -284,6 +284,8 @@ fn poll(
         }
         Block::Again => return Polling::Again,
     };
+    // What others have under way says whether it goes on.
+    core.touch_queue(queue.id, true);
     if !over {
         return Polling::Waiting(block, false);
     }

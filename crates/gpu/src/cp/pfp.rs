@@ -61,6 +61,9 @@ fn take(core: &mut Core, queue: &mut Queue, located: Box<Located>) {
             queue.send(core, Item::Packet(located));
         }
         Share::Prefetch => {
+            if !keeps_apart(located.packet.kind()) {
+                core.touch_queue(queue.id, true);
+            }
             core.take_packet(queue.id, Engine::Pfp, located.at, located.packet.name());
             let result = exec::execute(core, queue, &located, Engine::Pfp);
             queue.pfp.blocked = settle(core, queue, located, result, Engine::Pfp);
@@ -85,6 +88,20 @@ fn read_arguments(core: &mut Core, queue: &Queue, located: &Located) -> Result<L
     let dims = std::array::from_fn(|i| core.read(&access, at.offset(i as u64 * 4), 4) as u32);
     let initiator = field(&located.packet, Field::Initiator) as u32;
     Ok(Launch { packet: located.at, initiator, dims })
+}
+
+/// True for packets of the PFP that the ME has no part in: the order of the two does
+/// not matter.
+fn keeps_apart(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::SetBase
+            | Kind::SetPredication
+            | Kind::CondExec
+            | Kind::IndirectBuffer
+            | Kind::CondIndirectBuffer
+            | Kind::Rewind
+    )
 }
 
 /// Who runs a packet.

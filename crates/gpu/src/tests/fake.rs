@@ -3,7 +3,7 @@
 //! function works on.
 
 use std::sync::Arc;
-use wavefence_base::{GpuAddress, LaneMask, Limit, WaveSize};
+use wavefence_base::{AccessKind, GpuAddress, LaneMask, Limit, WaveSize};
 use wavefence_memory::port::{Access, Atomic, Lanes, Path, Port};
 use wavefence_shader::ir::{AtomicOp, Inst, Kernel, Loc, Reg, SourceLoc, Stmt, Uses, WaveRule};
 use wavefence_wave::exec::{Dispatch, Env, Executor, Launch, Program, Stop, Wave};
@@ -76,6 +76,8 @@ impl Program for FakeProgram {
             dispatch: Dispatch { groups: [0; 3], table: GpuAddress(0), user_data: [0; 14] },
             launch: Launch { group: [0; 3], threads: [0; 3], wave: 0, ordered_id: None },
             step: 0,
+            ops: 0,
+            sum: 0,
         })
     }
 }
@@ -86,6 +88,9 @@ struct FakeWave {
     dispatch: Dispatch,
     launch: Launch,
     step: u32,
+    /// Of a script: ops done, and what it has read.
+    ops: usize,
+    sum: u32,
 }
 
 impl Wave for FakeWave {
@@ -93,6 +98,7 @@ impl Wave for FakeWave {
         self.dispatch = dispatch.clone();
         self.launch = *launch;
         self.step = 0;
+        (self.ops, self.sum) = (0, 0);
     }
 
     fn run(&mut self, env: &mut Env<'_>) -> Stop {
@@ -313,7 +319,96 @@ fn run(wave: &mut FakeWave, env: &mut Env<'_>) -> Stop {
             load(env, table);
             store(env, table, 1);
         }
+        "script" | "script_whole" => return script(wave, env),
         other => panic!("no fake kernel `{other}`"),
     }
     Stop::End
+}
+
+/// Ops of the kernel "script": one in each root constant that is not 0, with the slot
+/// of 64 bytes behind the table that it goes to, and a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    Load = 1,
+    LoadCoherent,
+    LoadScalar,
+    Store,
+    Add,
+    Fence,
+    Gds,
+    SharedLoad,
+    SharedStore,
+}
+
+impl Op {
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Load,
+        Self::LoadCoherent,
+        Self::LoadScalar,
+        Self::Store,
+        Self::Add,
+        Self::Fence,
+        Self::Gds,
+        Self::SharedLoad,
+        Self::SharedStore,
+    ];
+
+    pub(crate) fn word(self, slot: u32, value: u32) -> u32 {
+        self as u32 | slot << 4 | value << 12
+    }
+}
+
+/// Slots behind which the waves of a script leave what they have read: one each, by
+/// the last root constant, group and wave.
+pub(crate) const RESULTS: u32 = 32;
+
+/// Does the ops of its constants, then leaves a sum of all it has read. As
+/// "script_whole" it does not stop where it is asked to.
+fn script(wave: &mut FakeWave, env: &mut Env<'_>) -> Stop {
+    let slot = |slot: u32| wave.dispatch.table.offset(u64::from(slot) * 64);
+    let ops = &wave.dispatch.user_data[..12];
+    while let Some(&word) = ops.get(wave.ops).filter(|&&w| w != 0) {
+        let op = Op::ALL[(word & 15) as usize - 1];
+        let (at, value) = (slot(word >> 4 & 0xFF), word >> 12);
+        let read = match op {
+            Op::Load => load(env, at),
+            Op::LoadCoherent => load_coherent(env, at),
+            Op::LoadScalar => {
+                let mut bytes = [0; 4];
+                env.port.scalar(at, &mut bytes);
+                u32::from_le_bytes(bytes)
+            }
+            Op::Store => {
+                store(env, at, value);
+                0
+            }
+            Op::Add => add(env, at, value),
+            Op::Fence => {
+                env.port.fence();
+                0
+            }
+            Op::Gds => env.services.gds(AtomicOp::Add, 0, value, 0),
+            Op::SharedLoad => {
+                shared(env, AccessKind::Read);
+                env.lds[0]
+            }
+            Op::SharedStore => {
+                shared(env, AccessKind::Write);
+                env.lds[0] = value;
+                0
+            }
+        };
+        wave.sum = wave.sum.wrapping_mul(31).wrapping_add(read);
+        wave.ops += 1;
+        if env.pause && wave.entry == "script" {
+            return Stop::Access;
+        }
+    }
+    let place = wave.dispatch.user_data[12] * 4 + wave.launch.group[0] * 2 + wave.launch.wave;
+    store(env, slot(RESULTS + 2 * place), wave.sum);
+    Stop::End
+}
+
+fn shared(env: &mut Env<'_>, kind: AccessKind) {
+    env.port.group_shared(kind, &[0; 64], ONE, 4, 1);
 }

@@ -7,4 +7,5 @@ pub(crate) mod fake;
 mod fuzz;
 mod packets;
 mod rig;
+mod schedules;
 mod waits;

@@ -31,6 +31,8 @@ impl Hierarchy {
             l2: _,
             vector_shift: _,
             mark: _,
+            // Of the step that is being taken; there is none.
+            trace: _,
             // Scratch of the request that is being made; there is none.
             changed: _,
             had: _,

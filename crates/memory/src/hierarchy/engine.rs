@@ -118,6 +118,7 @@ impl Hierarchy {
             return Err(bus.error(AccessErrorKind::Misaligned, true, at, u64::from(bytes), at));
         }
         self.backing.refresh();
+        self.trace_bytes(at.0, u64::from(bytes), true);
         let seq = self.next_seq();
         let uncached = self.is_uncached(at.0);
         let old = if self.topology.writes_to_l2(who.client) && !uncached {
@@ -206,11 +207,13 @@ impl Hierarchy {
     ) -> Result<(), AccessError> {
         self.bus(who.client).verify(at, out.len() as u64, false)?;
         self.backing.refresh();
+        self.trace_bytes(at.0, out.len() as u64, false);
         self.backing.fetch(at.0, out);
         if self.is_uncached(at.0) {
             return Ok(());
         }
         let route = self.route(who.client, who.unit, &[]);
+        self.trace_route(&route);
         for &cache in route.caches().iter().rev() {
             let cache = &mut self.caches[usize::from(cache)];
             let mut done = 0;
@@ -255,8 +258,10 @@ impl Hierarchy {
     fn get(&mut self, who: Requester, at: u64, out: &mut [u8]) {
         let route = self.route(who.client, who.unit, &[]);
         let how = How { volatile: false, behind: None };
+        self.trace_route(&route);
         self.each_kind(at, out.len() as u64, |h, from, n, uncached| {
             let mut way = Way { route, past: Route::default(), how, after: None };
+            h.trace_bytes(at + from, n, uncached && route.len > 0);
             if uncached && route.len > 0 {
                 h.uncached(at + from, n);
                 // What L2 holds goes by the switch alone.
@@ -269,6 +274,7 @@ impl Hierarchy {
 
     /// Writes bytes that live and may be written.
     fn put(&mut self, who: Requester, at: u64, data: &[u8], stamp: u64) -> Result<(), AccessError> {
+        self.trace_bytes(at, data.len() as u64, true);
         if !self.topology.writes_to_l2(who.client) {
             return self.bus(who.client).write(GpuAddress(at), data);
         }

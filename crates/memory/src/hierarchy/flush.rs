@@ -75,11 +75,33 @@ impl Hierarchy {
         cost
     }
 
+    /// The caches that hold lines.
+    pub fn occupied(&self) -> impl Iterator<Item = (CacheClass, u32)> {
+        let there = |&cache: &usize| self.caches[cache].live() > 0;
+        (0..self.caches.len()).filter(there).map(|cache| self.name_of(cache))
+    }
+
+    /// One cache loses its lines, as if others had needed the room; dirty bytes are
+    /// written back.
+    pub fn evict(&mut self, class: CacheClass, instance: u32) -> ActionCost {
+        self.backing.refresh();
+        let mut cost = ActionCost { seq: self.next_seq(), ..ActionCost::default() };
+        let Some(cache) = self.of_class(class).nth(instance as usize) else { return cost };
+        self.trace_change(cache);
+        for slot in self.caches[cache].take_dirty() {
+            cost.lines_written += 1;
+            cost.bytes_written += self.write_back(cache, slot as usize);
+        }
+        cost.lines_dropped = self.caches[cache].drop_all();
+        cost
+    }
+
     /// What a device-memory barrier of a wave on `unit` does, its stores having
     /// landed.
     pub(super) fn drop_own(&mut self, unit: u32) {
         for &class in self.rules.fence_drops {
             if let Some(cache) = self.instance(class, unit) {
+                self.trace_change(usize::from(cache));
                 self.caches[usize::from(cache)].drop_all();
             }
         }
@@ -90,6 +112,7 @@ impl Hierarchy {
         let mut lines_dropped = 0;
         for &class in classes {
             for cache in self.of_class(class) {
+                self.trace_change(cache);
                 let cache = &mut self.caches[cache];
                 match range {
                     None => lines_dropped += cache.drop_all(),
@@ -110,6 +133,7 @@ impl Hierarchy {
         let mut cost = ActionCost::default();
         for &class in classes {
             for c in self.of_class(class) {
+                self.trace_change(c);
                 if !self.caches[c].any_volatile() {
                     continue;
                 }
@@ -132,6 +156,7 @@ impl Hierarchy {
     fn write_back_all(&mut self) -> ActionCost {
         let mut cost = ActionCost::default();
         for l2 in self.of_class(CacheClass::L2) {
+            self.trace_change(l2);
             for slot in self.caches[l2].take_dirty() {
                 cost.lines_written += 1;
                 cost.bytes_written += self.write_back(l2, slot as usize);
@@ -147,6 +172,7 @@ impl Hierarchy {
         }
         let mut lines_dropped = 0;
         for l2 in self.of_class(CacheClass::L2) {
+            self.trace_change(l2);
             let cache = &mut self.caches[l2];
             let all: Vec<usize> = cache.slots().collect();
             for slot in all {

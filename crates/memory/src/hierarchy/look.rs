@@ -2,10 +2,25 @@
 
 use super::{Hierarchy, Requester};
 use crate::access::AccessError;
-use crate::cache::{NOBODY, span};
+use crate::cache::{ByteMask, NOBODY, span};
 use wavefence_base::{CacheClass, Client, DispatchId, GpuAddress};
 
 impl Hierarchy {
+    /// Shows every line of every cache: the cache, the line's address, which bytes are
+    /// there, which of them the level below does not have, and the bytes.
+    pub fn each_line(
+        &self,
+        mut each: impl FnMut((CacheClass, u32), GpuAddress, ByteMask, ByteMask, &[u8]),
+    ) {
+        for (c, cache) in self.caches.iter().enumerate() {
+            for slot in cache.slots() {
+                let line = cache.line(slot);
+                let at = GpuAddress(line.number << cache.shift());
+                each(self.name_of(c), at, line.valid, line.dirty, cache.bytes(slot));
+            }
+        }
+    }
+
     /// Whether accesses are recorded.
     pub fn is_recording(&self) -> bool {
         self.record.on
@@ -15,6 +30,8 @@ impl Hierarchy {
     /// known to L2 as clean: what a write to uncached memory comes down to.
     pub fn write_through(&mut self, at: GpuAddress, len: u64) {
         let end = at.0 + len;
+        self.trace_bytes(at.0, len, true);
+        self.trace_l2();
         for l2 in self.of_class(CacheClass::L2) {
             let cache = &mut self.caches[l2];
             for slot in cache.slots_in(at.0, end) {
@@ -60,6 +77,7 @@ impl Hierarchy {
         if !self.topology.writes_to_l2(who.client) {
             return Ok(());
         }
+        self.trace_l2();
         for l2 in self.of_class(CacheClass::L2) {
             let cache = &mut self.caches[l2];
             for (i, byte) in out.iter_mut().enumerate() {

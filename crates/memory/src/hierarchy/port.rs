@@ -187,6 +187,11 @@ impl WavePort<'_> {
         out: &mut [Lanes],
     ) {
         let way = self.way(a, kind);
+        // Lines that it goes past are dropped.
+        let drops = way.past.len > 0 || kind.uncached;
+        self.h.trace_lanes(ask, (ask.step * out.len()) as u64, drops);
+        self.h.trace_route(&way.route);
+        self.h.trace_store_queue(self.wave.unit, false);
         if kind.uncached {
             if let Some(unit) = way.after {
                 self.h.land_unit(unit);
@@ -225,6 +230,9 @@ impl WavePort<'_> {
             match self.kind(here, here.wrapping_add(1), false) {
                 Some(kind) => {
                     let way = self.way(a, kind);
+                    self.h.trace_bytes(here, 1, way.past.len > 0 || kind.uncached);
+                    self.h.trace_route(&way.route);
+                    self.h.trace_store_queue(self.wave.unit, false);
                     if let Some(unit) = way.after {
                         self.h.land_unit(unit);
                     }
@@ -265,6 +273,8 @@ impl WavePort<'_> {
         let own = self.h.unit(wave.unit).vector.at[0];
         let shift = self.h.vector_shift;
         let bytes = (ask.step * data.len()) as u64;
+        self.h.trace_lanes(ask, bytes, true);
+        self.h.trace_store_queue(wave.unit, false);
         self.h.collect(ask, data, shift, |h, group, base, data| {
             h.pass(usize::from(own), rule, base, group.mask, &data[..1 << shift], seq);
             if h.record.on {
@@ -340,6 +350,7 @@ impl WavePort<'_> {
     ) {
         let seq = self.h.next_seq();
         let unit = self.wave.unit;
+        self.h.trace_store_queue(unit, false);
         self.h.land_unit(unit);
         let size = u64::from(bytes);
         let low = size - 1;
@@ -370,6 +381,7 @@ impl WavePort<'_> {
                 wrong.add(kind, lane, GpuAddress(at));
                 continue;
             };
+            self.h.trace_bytes(at, size, true);
             if dropped != Some(at >> shift) {
                 self.h.drop_past(drops.caches(), at, size);
                 dropped = Some(at >> shift);
@@ -464,6 +476,9 @@ impl Port for WavePort<'_> {
         let mut wrong = Wrong::default();
         if let Some(kind) = self.kind(address.0, end, false) {
             let way = self.way(&a, kind);
+            let drops = way.past.len > 0 || kind.uncached;
+            self.h.trace_bytes(address.0, out.len() as u64, drops);
+            self.h.trace_route(&way.route);
             if kind.uncached {
                 self.h.uncached(address.0, out.len() as u64);
             }
@@ -476,7 +491,7 @@ impl Port for WavePort<'_> {
     }
 
     fn watches_group_shared(&self) -> bool {
-        self.h.record.on
+        self.h.record.on || self.h.trace.on
     }
 
     fn group_shared(
@@ -487,6 +502,7 @@ impl Port for WavePort<'_> {
         bytes: u32,
         loc: u32,
     ) {
+        self.h.trace_group_shared(kind != AccessKind::Read);
         let seq = self.h.next_seq();
         for lane in mask.iter() {
             let at = u64::from(offsets[lane as usize]);
@@ -505,6 +521,7 @@ impl Port for WavePort<'_> {
 
     fn fence(&mut self) {
         let seq = self.h.next_seq();
+        self.h.trace_store_queue(self.wave.unit, false);
         self.h.land_unit(self.wave.unit);
         self.h.drop_own(self.wave.unit);
         let head = Head {

@@ -131,6 +131,12 @@ impl Stores {
         Some(packet)
     }
 
+    /// Units with stores on their way that were made after access `seq`.
+    pub fn units_since(&self, seq: u64) -> Vec<u32> {
+        let young = |unit: &&u32| self.queues[**unit as usize].iter().any(|p| p.seq > seq);
+        self.busy.iter().filter(young).copied().collect()
+    }
+
     pub fn in_flight(&self, dispatch: Option<DispatchId>) -> bool {
         match dispatch {
             None => self.total > 0,
@@ -178,7 +184,10 @@ impl Hierarchy {
     pub fn land(&mut self, which: Land) {
         self.backing.refresh();
         match which {
-            Land::Unit(unit) => self.land_unit(unit),
+            Land::Unit(unit) => {
+                self.trace_store_queue(unit, false);
+                self.land_unit(unit);
+            }
             Land::All => {
                 while let Some(&unit) = self.stores.busy.first() {
                     self.land_unit(unit);
@@ -215,10 +224,12 @@ impl Hierarchy {
 
     fn land_oldest(&mut self, unit: u32) -> bool {
         let Some(p) = self.stores.pop(unit) else { return false };
+        self.trace_landing(unit, p.base, p.seq);
         let line = 1 << self.vector_shift;
         let data = &p.data[..line];
         // It passes the caches between the unit's own and L2.
         let route = self.unit(unit).between;
+        self.trace_route(&route);
         let mut rule = self.rules.switches.passing_store.value;
         if p.coherent || p.uncached {
             rule = PassingStore::Drop;

@@ -17,6 +17,7 @@ pub(super) struct How {
 impl Hierarchy {
     /// Room for a line; what has to go is written back.
     pub(super) fn place(&mut self, cache: usize, number: u64) -> usize {
+        self.trace_eviction(cache, number);
         if self.caches[cache].may_be_dirty()
             && let Some(victim) = self.caches[cache].victim(number)
             && self.caches[cache].line(victim).dirty != 0
@@ -29,6 +30,10 @@ impl Hierarchy {
     /// Writes a line's dirty bytes to memory; it stays, clean. Gives how many
     /// bytes arrived.
     pub(super) fn write_back(&mut self, cache: usize, slot: usize) -> u64 {
+        if self.trace.on {
+            let line = self.caches[cache].line(slot).number << self.caches[cache].shift();
+            self.trace_bytes(line, self.caches[cache].line_bytes() as u64, true);
+        }
         let cache = &mut self.caches[cache];
         let line = *cache.line(slot);
         let base = line.number << cache.shift();
@@ -208,6 +213,7 @@ impl Hierarchy {
             self.backing.write_back(base, data, mask);
             return;
         };
+        self.trace_l2();
         let (shift, len) = (self.caches[l2].shift(), self.caches[l2].line_bytes());
         let mut done = 0;
         while done < data.len() {
@@ -254,6 +260,7 @@ impl Hierarchy {
         let Some(l2) = self.l2 else {
             return self.change_memory(address, bytes, lane, change);
         };
+        self.trace_l2();
         let route = Route { at: [l2 as u16, 0, 0, 0], len: 1 };
         let cache = &self.caches[l2];
         let shift = cache.shift();

@@ -144,7 +144,7 @@ pub(super) struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    fn at(&self, lane: usize) -> u64 {
+    pub(super) fn at(&self, lane: usize) -> u64 {
         self.base.wrapping_add(u64::from(self.offsets[lane]))
     }
 

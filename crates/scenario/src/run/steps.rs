@@ -118,9 +118,11 @@ impl Stepper<'_> {
         }
         for step in &cx.scenario.submit {
             match self.step(step)? {
-                Went::Idle => {}
+                Went::Idle | Went::HostTurn => {}
                 // The host waits for what cannot come, or it is over.
-                went @ (Went::Blocked | Went::Limit(_) | Went::Stopped) => return Ok(went),
+                went @ (Went::Blocked | Went::Limit(_) | Went::Stopped | Went::Enough) => {
+                    return Ok(went);
+                }
             }
         }
         Ok(self.device.run_only())
@@ -152,8 +154,8 @@ impl Stepper<'_> {
     /// Runs before the host acts: that nothing can move is no end.
     fn go_on(&mut self) -> Went {
         match self.device.run_only() {
-            Went::Blocked => Went::Idle,
-            went @ (Went::Idle | Went::Limit(_) | Went::Stopped) => went,
+            Went::Blocked | Went::HostTurn => Went::Idle,
+            went @ (Went::Idle | Went::Limit(_) | Went::Stopped | Went::Enough) => went,
         }
     }
 
@@ -230,9 +232,9 @@ impl Stepper<'_> {
         let went = self.device.run_only();
         let reached = self.device.fence_value(object).map_err(|e| self.cx.api(at, e))? >= value;
         Ok(match went {
-            Went::Idle | Went::Blocked if reached => Went::Idle,
-            Went::Limit(_) | Went::Stopped | Went::Blocked => went,
-            Went::Idle => {
+            Went::Idle | Went::Blocked | Went::HostTurn if reached => Went::Idle,
+            Went::Limit(_) | Went::Stopped | Went::Blocked | Went::Enough => went,
+            Went::Idle | Went::HostTurn => {
                 self.taken.host_wait = Some(host_wait(&fence.value, object, value, self.device));
                 Went::Blocked
             }

@@ -165,7 +165,13 @@ fn dispatch(
             wave.start(&dispatch, &launch, port);
             let mut lds = vec![0; kernel.lds_bytes.div_ceil(4) as usize];
             let mut budget = u64::MAX;
-            let mut env = Env { port, lds: &mut lds, services: &mut services, budget: &mut budget };
+            let mut env = Env {
+                port,
+                lds: &mut lds,
+                services: &mut services,
+                budget: &mut budget,
+                pause: false,
+            };
             assert_eq!(wave.run(&mut env), Stop::End);
         }
     }

@@ -404,12 +404,17 @@ fn run_group(
         for (wave, done) in waves.iter_mut().zip(&mut done) {
             while !*done {
                 let mut budget = 1000;
-                let mut env =
-                    Env { port: memory, lds: &mut lds, services: device, budget: &mut budget };
+                let mut env = Env {
+                    port: memory,
+                    lds: &mut lds,
+                    services: device,
+                    budget: &mut budget,
+                    pause: false,
+                };
                 match wave.run(&mut env) {
                     Stop::End => *done = true,
                     Stop::Barrier { .. } => break,
-                    Stop::Ordered | Stop::Budget { .. } => {}
+                    Stop::Ordered | Stop::Budget { .. } | Stop::Access => {}
                 }
             }
         }
