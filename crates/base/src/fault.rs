@@ -28,29 +28,48 @@ pub struct Place {
     pub lane: Option<u32>,
 }
 
-/// What the guest did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FaultKind {
+macro_rules! fault_kinds {
+    ($($(#[$doc:meta])* $kind:ident $name:literal,)*) => {
+        /// What the guest did.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum FaultKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl FaultKind {
+            /// Every kind.
+            pub const ALL: &[Self] = &[$(Self::$kind),*];
+
+            /// Its name in reports, in kebab case.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+fault_kinds! {
     /// A read outside every live allocation; it gave 0.
-    ReadUnmapped,
+    ReadUnmapped "read-unmapped",
     /// A write outside every live allocation; it was dropped.
-    WriteUnmapped,
+    WriteUnmapped "write-unmapped",
     /// A write to memory the GPU may only read; it was dropped.
-    WriteReadOnly,
+    WriteReadOnly "write-read-only",
     /// The command processor met a word that is no packet of its generation.
-    BadPacket,
+    BadPacket "bad-packet",
     /// A packet is well formed but asks for something that cannot be.
-    BadCommand,
+    BadCommand "bad-command",
     /// The bytes at the program address are no kernel, or parts of several.
-    BadCode,
+    BadCode "bad-code",
     /// A group barrier was met by some lanes of a wave only, or by some waves
     /// of the group while others ended.
-    BarrierDivergence,
+    BarrierDivergence "barrier-divergence",
     /// A resource the kernel names has no descriptor.
-    Unbound,
+    Unbound "unbound",
     /// A wave came by a breakpoint of its source; it went on.
-    DebugBreak,
+    DebugBreak "debug-break",
 }
 
 /// Something a command list did that hardware would not take well.

@@ -247,7 +247,9 @@ impl Judge {
     /// A reader that bypasses L2, and no write-back in time.
     pub(crate) fn blame_write_back(&mut self, writer: &Record, access: &Access, bytes: Bytes) {
         let at = bytes.range.start;
-        if let Some(packet) = self.timeline.overtaken(writer.epoch, &access.know) {
+        if let Some(packet) = self.timeline.overtaken(writer.epoch, &access.know)
+            && writer.epoch.queue().is_some_and(|q| self.elements.writes_back(q, packet))
+        {
             return self.blame_signal(writer, access, packet, bytes);
         }
         let mends = self.wait_for_it(Effect::WriteBackL2, writer, access).unwrap_or_else(|| {
@@ -273,6 +275,9 @@ impl Judge {
 
     /// The end-of-pipe event at `packet` signals before memory has confirmed.
     fn blame_signal(&mut self, writer: &Record, access: &Access, packet: GpuAddress, bytes: Bytes) {
+        if let Some(queue) = writer.epoch.queue() {
+            self.elements.credit_write_back(queue, packet);
+        }
         let mends = vec![Mend { action: Action::Confirm, at: At::In(packet) }];
         let misses = vec![Miss::Level {
             packet: Some(packet),

@@ -334,9 +334,8 @@ impl State {
         }
         if let (Client::CommandFetch, Agent::Engine { queue, engine, packet }) =
             (access.client, access.agent)
-            && !self.judge.timeline.fetches(queue, engine, packet)
         {
-            return;
+            self.judge.timeline.fetches(queue, engine, packet);
         }
         let Some(first) = access.pieces.first() else {
             return self.fence(access);

@@ -100,6 +100,23 @@ impl Elements {
         }
     }
 
+    /// An access needed what the packet does to L2, and would have had it if the
+    /// packet's signal had waited for it: the mend is that wait, not to leave it out.
+    pub(crate) fn credit_write_back(&mut self, queue: QueueId, packet: GpuAddress) {
+        for action in [CacheAction::InvalidateL2, CacheAction::WritebackL2] {
+            if let Some(&at) = self.by_key.get(&(queue, packet, Element::Cache(action))) {
+                self.uses[at as usize].needed = true;
+            }
+        }
+    }
+
+    /// True if the packet writes L2 back.
+    pub(crate) fn writes_back(&self, queue: QueueId, packet: GpuAddress) -> bool {
+        [CacheAction::InvalidateL2, CacheAction::WritebackL2]
+            .iter()
+            .any(|&a| self.by_key.contains_key(&(queue, packet, Element::Cache(a))))
+    }
+
     /// Credits the twins that have come. Call before [`Self::advice`].
     pub(crate) fn settle(&mut self, flushes: &Flushes) {
         for (&(epoch, action), &whole) in &self.twins {

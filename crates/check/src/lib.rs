@@ -63,7 +63,7 @@
 //! and nothing else does.
 //!
 //! *Not judged yet.* Lines that volatile accesses filled (actions on those alone protect nothing), colour and depth blocks.
-//! Faults are the device's; [`rules::of_fault`] says which rule each breaks.
+//! Faults are the device's; [`faults`] explains each and says which rule it breaks.
 //!
 //! *Verdicts.* Proven: the record of the read says that its bytes were taken before
 //! the write. Possible: the axioms allow it. Advice: at the end of the run no access
@@ -75,6 +75,7 @@ mod blame;
 mod checker;
 mod clock;
 mod elements;
+pub mod faults;
 mod flushes;
 mod found;
 mod hash;

@@ -131,7 +131,11 @@ pub fn of_fault(kind: FaultKind) -> Option<&'static Rule> {
         FaultKind::ReadUnmapped | FaultKind::WriteUnmapped => Some(&UNMAPPED),
         FaultKind::WriteReadOnly => Some(&READ_ONLY),
         FaultKind::BarrierDivergence => Some(&BARRIER_DIVERGENCE),
-        _ => None,
+        FaultKind::BadPacket
+        | FaultKind::BadCommand
+        | FaultKind::BadCode
+        | FaultKind::Unbound
+        | FaultKind::DebugBreak => None,
     }
 }
 

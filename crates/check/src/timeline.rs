@@ -76,6 +76,14 @@ impl Agent {
         self.enter(submit)
     }
 
+    /// It is at that packet. One of a buffer that the submission's own calls says
+    /// nothing about the place in the submission.
+    fn stand_at(&mut self, packet: GpuAddress) {
+        if self.inside.is_none_or(|(_, b)| b.contains(packet, 1)) {
+            self.packet = packet;
+        }
+    }
+
     /// Enters a submission; gives the former one if it was not inside already.
     fn enter(&mut self, submit: SubmitId) -> Option<Option<SubmitId>> {
         let at = self.entries.iter().position(|e| e.submit == submit)?;
@@ -372,7 +380,7 @@ impl Timeline {
         queue.pfp_at = queue.pfp_at.max(queue.me_at) + 1;
         queue.passed.push_back((packet, queue.pfp_at));
         queue.pfp.take(packet);
-        queue.pfp.packet = packet;
+        queue.pfp.stand_at(packet);
     }
 
     /// The ME, MEC or SDMA engine takes a packet up.
@@ -380,7 +388,7 @@ impl Timeline {
         let queue = self.queue(id);
         queue.me_enters(packet);
         queue.me_comes_to(packet);
-        queue.me.packet = packet;
+        queue.me.stand_at(packet);
         let program = queue.me_at;
         if END_OF_PIPE.contains(&name) {
             queue.eop += 1;
@@ -630,9 +638,9 @@ impl Timeline {
         Arc::make_mut(&mut queue.agent(pfp).know).join(know);
     }
 
-    /// An engine fetches a packet: false if the packet is not in the buffer of the
-    /// submission that it is in, where nobody but the device itself writes.
-    pub(crate) fn fetches(&mut self, id: QueueId, engine: Engine, packet: GpuAddress) -> bool {
+    /// An engine fetches a packet of a command buffer: it is in that submission now, if
+    /// the buffer is one that was submitted and not one that such a buffer calls.
+    pub(crate) fn fetches(&mut self, id: QueueId, engine: Engine, packet: GpuAddress) {
         let queue = self.queue(id);
         let pfp = engine == Engine::Pfp;
         if pfp {
@@ -641,7 +649,6 @@ impl Timeline {
         } else {
             queue.me_enters(packet);
         }
-        queue.agent(pfp).inside.is_some_and(|(_, b)| b.contains(packet, 1))
     }
 
     /// An engine accesses memory: its epoch, what it knows, and its place in the

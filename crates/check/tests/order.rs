@@ -505,6 +505,27 @@ fn command_buffers_are_in_order_behind_their_submit() {
 }
 
 #[test]
+fn a_called_buffer_does_not_begin_the_submission_anew() {
+    use wavefence_base::{AccessKind, Agent, Engine, Event, GpuAddress, GpuRange, SubmitId};
+    // One list is submitted twice and calls a buffer behind it in memory. What the host
+    // writes between the two submits is before the second only.
+    let mut s = Script::new(ProfileName::SeriesX);
+    let buffer = GpuRange::new(GpuAddress(X), 64);
+    s.event(Event::Submit { submit: SubmitId(0), queue: CS1, buffer });
+    s.host_write(Y, 4);
+    s.event(Event::Submit { submit: SubmitId(1), queue: CS1, buffer });
+    for packet in [X, X + 4096, X + 16].map(GpuAddress) {
+        let agent = Agent::Engine { queue: CS1, engine: Engine::Mec, packet };
+        s.access(agent, Client::CommandFetch, AccessKind::Read, false, packet.0, 16);
+        s.take(CS1, Engine::Mec, packet, "NOP");
+    }
+    let a = s.dispatch(CS1);
+    s.read(a, Y, 4);
+    assert_eq!(s.errors().len(), 1, "{:?}", s.errors());
+    assert!(s.errors()[0].starts_with("possible race-host: "), "{:?}", s.errors());
+}
+
+#[test]
 fn a_fence_that_the_host_signals_behind_a_queue() {
     // The queue signals 1, the host 2: the wait for 2 knows what the host did.
     for wrote in [true, false] {

@@ -103,7 +103,7 @@ pub struct RunArgs {
 /// `wavefence explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// Number or name of a rule; without it every rule is listed
+    /// Number or name of a rule, or the name of a kind of fault; without it all are listed
     pub rule: Option<String>,
 }
 

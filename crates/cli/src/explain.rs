@@ -1,10 +1,11 @@
-//! `wavefence explain`.
+//! `wavefence explain`: rules and kinds of faults, by the names that reports use.
 
 use crate::args::ExplainArgs;
 use crate::failure::Failure;
 use crate::ui;
 use std::fmt::Write;
-use wavefence_base::Rule;
+use wavefence_base::{FaultKind, Rule};
+use wavefence_check::faults::FaultInfo;
 use wavefence_scenario::reader::nearest;
 
 /// Says what a rule means, or lists the rules.
@@ -13,16 +14,35 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
         ui::out(&list());
         return Ok(0);
     };
-    let text = match (wavefence_check::rules::find(key), wavefence_d3d::rules::find_info(key)) {
-        (Some(info), _) => whole(info.rule, info.explanation, info.example),
-        (None, Some(info)) => {
-            let example = format!("wrong: {}\nright: {}", info.wrong, info.right);
-            whole(info.rule, "A call is judged by it when it is recorded.", &example)
-        }
-        (None, None) => return Err(Failure::Input(unknown(key))),
-    };
-    ui::out(&text);
+    match text(key) {
+        Some(text) => ui::out(&text),
+        None => return Err(Failure::Input(unknown(key))),
+    }
     Ok(0)
+}
+
+/// What is said of the rule or the kind of fault with that number or name.
+fn text(key: &str) -> Option<String> {
+    if let Some(info) = wavefence_check::rules::find(key) {
+        return Some(whole(info.rule, info.explanation, info.example));
+    }
+    if let Some(info) = wavefence_d3d::rules::find_info(key) {
+        let example = format!("wrong: {}\nright: {}", info.wrong, info.right);
+        return Some(whole(info.rule, "A call is judged by it when it is recorded.", &example));
+    }
+    wavefence_check::faults::find(key).map(|info| fault(&info))
+}
+
+fn fault(info: &FaultInfo) -> String {
+    let rule = info.rule().map_or(String::new(), |r| format!(", rule {} {}", r.number, r.name));
+    let mut out = format!(
+        "{} (a fault{rule})\n{}\n\n{}\n\nexample:\n",
+        info.kind.name(),
+        info.summary,
+        info.explanation
+    );
+    lines(&mut out, info.example);
+    out
 }
 
 fn rules() -> impl Iterator<Item = &'static Rule> {
@@ -35,23 +55,32 @@ fn list() -> String {
     for rule in rules() {
         let _ = writeln!(out, "{:>4} {}\n     {}", rule.number, rule.name, rule.summary);
     }
+    out.push_str("\nfaults, which happened and need no judging:\n");
+    for info in FaultKind::ALL.iter().copied().map(wavefence_check::faults::info) {
+        let _ = writeln!(out, "     {}\n     {}", info.kind.name(), info.summary);
+    }
     out
+}
+
+fn lines(out: &mut String, text: &str) {
+    for line in text.lines() {
+        let _ = writeln!(out, "  {line}");
+    }
 }
 
 fn whole(rule: &Rule, explanation: &str, example: &str) -> String {
     let mut out =
         format!("{} {}\n{}\n\n{explanation}\n\nexample:\n", rule.number, rule.name, rule.summary);
-    for line in example.lines() {
-        let _ = writeln!(out, "  {line}");
-    }
+    lines(&mut out, example);
     let _ = writeln!(out, "\nsource: {}", rule.source);
     out
 }
 
 fn unknown(key: &str) -> String {
-    let names: Vec<&str> = rules().map(|r| r.name).collect();
+    let faults = FaultKind::ALL.iter().map(|k| k.name());
+    let names: Vec<&str> = rules().map(|r| r.name).chain(faults).collect();
     let near = nearest(key, &names).map_or(String::new(), |n| format!("; did you mean {n}?"));
-    format!("there is no rule `{key}`{near} (wavefence explain lists them)")
+    format!("there is no rule or fault `{key}`{near} (wavefence explain lists them)")
 }
 
 #[cfg(test)]
@@ -69,11 +98,26 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_of_fault_can_be_explained_and_is_listed() {
+        for kind in FaultKind::ALL {
+            let text = text(kind.name()).unwrap_or_else(|| panic!("{}", kind.name()));
+            assert!(text.contains("mend: "), "{text}");
+            assert!(list().contains(&format!("     {}\n", kind.name())));
+        }
+        let text = text("write-read-only").expect("a fault of that name");
+        assert!(text.starts_with("write-read-only (a fault, rule 19 read-only-write)\n"), "{text}");
+        assert!(
+            text.contains("  mend: place the value in memory that the GPU may write\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn a_wrong_name_is_told_the_nearest() {
         assert_eq!(
             unknown("stale-scalar-cash"),
-            "there is no rule `stale-scalar-cash`; did you mean stale-scalar-cache? (wavefence \
-             explain lists them)"
+            "there is no rule or fault `stale-scalar-cash`; did you mean stale-scalar-cache? \
+             (wavefence explain lists them)"
         );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use wavefence_base::{Fault, FaultKind};
 
 /// What makes two faults the same one.
-type Key = (u8, Option<u32>, Option<u64>, Option<u32>, Option<String>);
+type Key = (FaultKind, Option<u32>, Option<u64>, Option<u32>, Option<String>);
 
 /// The list. Order is that of first occurrence.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +18,7 @@ impl Faults {
     pub(crate) fn add(&mut self, fault: Fault) -> bool {
         let place = &fault.place;
         let key = (
-            rank(fault.kind),
+            fault.kind,
             place.queue.map(|q| q.0),
             place.packet.map(|p| p.0),
             place.kernel.map(|k| k.0),
@@ -36,23 +36,6 @@ impl Faults {
     /// The faults so far.
     pub(crate) fn list(&self) -> &[Fault] {
         &self.list
-    }
-}
-
-/// A number per kind, for ordering. The kind is non-exhaustive for others, so
-/// a kind that came later shares one number.
-fn rank(kind: FaultKind) -> u8 {
-    match kind {
-        FaultKind::ReadUnmapped => 0,
-        FaultKind::WriteUnmapped => 1,
-        FaultKind::WriteReadOnly => 2,
-        FaultKind::BadPacket => 3,
-        FaultKind::BadCommand => 4,
-        FaultKind::BadCode => 5,
-        FaultKind::BarrierDivergence => 6,
-        FaultKind::Unbound => 7,
-        FaultKind::DebugBreak => 8,
-        _ => u8::MAX,
     }
 }
 

@@ -84,9 +84,11 @@ impl Fetcher {
         match read_packet(core, frame, ring) {
             Ok(packet) => {
                 let dwords = packet.len_dwords() as u64;
-                core.bus.fetched(&fetch_access(queue, ring, frame.at), frame.at, dwords * 4);
                 match self.frames.last_mut() {
                     Some(f) => {
+                        // Of the ring itself nothing is told: only the device writes there.
+                        let by = fetch_access(queue, ring, frame.at);
+                        core.bus.fetched(&by, frame.at, dwords * 4);
                         f.at = f.at.offset(dwords * 4);
                         f.left -= dwords;
                     }

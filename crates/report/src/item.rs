@@ -1,7 +1,7 @@
 //! The parts of a report, as plain data.
 
 use serde::{Serialize, Serializer};
-use wavefence_base::{FaultKind, Finding, Place};
+use wavefence_base::{Finding, Place};
 use wavefence_check::rules::of_fault;
 use wavefence_d3d::{CallError, CallFault, CallLine};
 
@@ -171,7 +171,7 @@ impl From<&CallFault> for FaultItem {
             &fault.place;
         let rule = of_fault(fault.kind);
         Self {
-            kind: fault_name(&fault.kind).into(),
+            kind: fault.kind.name().into(),
             number: rule.map(|r| r.number),
             rule: rule.map(|r| r.name.to_owned()),
             queue: f.queue.clone(),
@@ -226,23 +226,6 @@ impl From<&CallLine> for PrintedItem {
             lane: place.lane,
             text: line.printed.text.clone(),
         }
-    }
-}
-
-/// The kind of a fault in kebab case.
-pub fn fault_name(kind: &FaultKind) -> &'static str {
-    match kind {
-        FaultKind::ReadUnmapped => "read-unmapped",
-        FaultKind::WriteUnmapped => "write-unmapped",
-        FaultKind::WriteReadOnly => "write-read-only",
-        FaultKind::BadPacket => "bad-packet",
-        FaultKind::BadCommand => "bad-command",
-        FaultKind::BadCode => "bad-code",
-        FaultKind::BarrierDivergence => "barrier-divergence",
-        FaultKind::Unbound => "unbound",
-        FaultKind::DebugBreak => "debug-break",
-        // The list is open to other crates.
-        _ => "fault",
     }
 }
 

@@ -171,7 +171,7 @@ fn rest(event: &Event) -> (&'static str, Fields) {
         Event::Fault(fault) => (
             "fault",
             vec![
-                ("kind", json!(crate::item::fault_name(&fault.kind))),
+                ("kind", json!(fault.kind.name())),
                 ("packet", packet(&fault.place.packet)),
                 ("address", packet(&fault.address)),
                 ("detail", json!(fault.detail)),
