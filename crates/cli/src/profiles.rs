@@ -13,10 +13,13 @@ pub fn run() -> u8 {
 /// The table: one column a profile, a letter for the confidence of each number.
 fn text() -> String {
     let rows = ProfileName::ALL.map(|name| Profile::get(name).rows());
+    let values = rows.iter().flatten().map(|(_, value, _)| value.to_string().chars().count());
+    // A value, a space and its mark, and two spaces to the next column.
+    let width = values.max().unwrap_or(0) + 4;
     let mut out = String::new();
     let _ = write!(out, "{:34}", "");
     for name in ProfileName::ALL {
-        let _ = write!(out, "{name:<18}");
+        let _ = write!(out, "{name:<width$}");
     }
     out.push('\n');
     for (i, (label, ..)) in rows[0].iter().enumerate() {
@@ -24,7 +27,7 @@ fn text() -> String {
         for row in &rows {
             let (_, value, confidence) = &row[i];
             let mark = confidence.to_string().chars().next().unwrap_or('?');
-            let _ = write!(out, "{:<18}", format!("{value} {mark}"));
+            let _ = write!(out, "{:<width$}", format!("{value} {mark}"));
         }
         let end = out.trim_end().len();
         out.truncate(end);
