@@ -64,7 +64,7 @@ impl OrderSwitches {
             row("L0, GL1, K$, I$ at list start", self.list_start, "invalidated", "kept"),
             row("flush on the PFP", self.pfp_flush_waits, "waits for the ME", "runs at once"),
             row("end-of-pipe value", self.early_end_of_pipe, "before its L2 action", "after it"),
-            row("waves of a group", self.wgp_mode, "on both CUs of a WGP", "on one CU"),
+            row("waves of one group", self.wgp_mode, "on both CUs of a WGP", "on one CU"),
         ]
     }
 }

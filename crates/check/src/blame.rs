@@ -247,9 +247,7 @@ impl Judge {
     /// A reader that bypasses L2, and no write-back in time.
     pub(crate) fn blame_write_back(&mut self, writer: &Record, access: &Access, bytes: Bytes) {
         let at = bytes.range.start;
-        if let Some(packet) = self.timeline.overtaken(writer.epoch, &access.know)
-            && writer.epoch.queue().is_some_and(|q| self.elements.writes_back(q, packet))
-        {
+        if let Some(packet) = self.timeline.overtaken(writer.epoch, &access.know) {
             return self.blame_signal(writer, access, packet, bytes);
         }
         let mends = self.wait_for_it(Effect::WriteBackL2, writer, access).unwrap_or_else(|| {

@@ -5,7 +5,7 @@ use crate::flushes::{Effect, Flushes};
 use crate::hazard::{Action, At, Element, Hazard, Mend};
 use crate::rules;
 use crate::timeline::Gave;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wavefence_base::{CacheAction, Generation, GpuAddress, QueueId, Rule, Verdict};
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +34,8 @@ pub(crate) struct Elements {
     pfp: Waits,
     /// Actions that are needed because the one before them was.
     twins: BTreeMap<(Epoch, CacheAction), bool>,
+    /// Packets whose write-back was needed and overtaken by their own signal.
+    overtaken: BTreeSet<(QueueId, GpuAddress)>,
 }
 
 impl Elements {
@@ -102,28 +104,25 @@ impl Elements {
 
     /// An access needed what the packet does to L2, and would have had it if the
     /// packet's signal had waited for it: the mend is that wait, not to leave it out.
+    /// The write-back itself may come after the access.
     pub(crate) fn credit_write_back(&mut self, queue: QueueId, packet: GpuAddress) {
-        for action in [CacheAction::InvalidateL2, CacheAction::WritebackL2] {
-            if let Some(&at) = self.by_key.get(&(queue, packet, Element::Cache(action))) {
-                self.uses[at as usize].needed = true;
-            }
-        }
+        self.overtaken.insert((queue, packet));
     }
 
-    /// True if the packet writes L2 back.
-    pub(crate) fn writes_back(&self, queue: QueueId, packet: GpuAddress) -> bool {
-        [CacheAction::InvalidateL2, CacheAction::WritebackL2]
-            .iter()
-            .any(|&a| self.by_key.contains_key(&(queue, packet, Element::Cache(a))))
-    }
-
-    /// Credits the twins that have come. Call before [`Self::advice`].
+    /// Credits the twins and the overtaken write-backs that have come. Call before [`Self::advice`].
     pub(crate) fn settle(&mut self, flushes: &Flushes) {
         for (&(epoch, action), &whole) in &self.twins {
             if let Some(twin) = flushes.by_epoch(epoch, action) {
                 let one = &mut self.uses[twin.element as usize];
                 one.needed = true;
                 one.whole |= whole;
+            }
+        }
+        for &(queue, packet) in &self.overtaken {
+            for action in [CacheAction::InvalidateL2, CacheAction::WritebackL2] {
+                if let Some(&at) = self.by_key.get(&(queue, packet, Element::Cache(action))) {
+                    self.uses[at as usize].needed = true;
+                }
             }
         }
     }

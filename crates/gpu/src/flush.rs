@@ -158,6 +158,11 @@ pub(crate) fn acts_on_l2(action: CacheAction) -> bool {
     }
 }
 
+/// True for actions that write L2 back.
+pub(crate) fn writes_back(action: CacheAction) -> bool {
+    matches!(action, CacheAction::InvalidateL2 | CacheAction::WritebackL2)
+}
+
 /// The size that means everything: all ones in 256-byte units, 32 or 40 bits
 /// (`hardware/pm4.md` 2.2).
 const FULL_SIZE: u64 = 0xFFFF_FFFF << 8;

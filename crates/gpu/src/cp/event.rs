@@ -9,7 +9,7 @@ use super::sync::How;
 use super::{Exec, Flow, Trouble, field, sync, unsupported};
 use crate::core::Core;
 use crate::fetch::Located;
-use crate::flush::{Actions, acts_on_l2};
+use crate::flush::{Actions, acts_on_l2, writes_back};
 use crate::mem::Access;
 use crate::queue::{Block, Closing, EndOfPipe, Flush, Late, Payload, Queue};
 use wavefence_base::access::{Agent, Engine};
@@ -254,8 +254,8 @@ fn land(core: &mut Core, queue: &mut Queue, event: &EndOfPipe) {
     let how = How { bottom: true, ..How::default() };
     sync::act(core, queue.id, event.packet, &Flush { actions: now, range }, how);
     write_value(core, queue, event);
-    let overtook = !late.is_empty();
-    if overtook {
+    let overtook = late.iter().any(|&a| writes_back(a));
+    if !late.is_empty() {
         queue.late = Some(Late {
             due: core.late(),
             packet: event.packet,
