@@ -62,7 +62,7 @@ impl Bench {
         let data = *data;
         // A kernel and a queue of this run alone.
         let own = (host % 3 == 0)
-            .then(|| rig.load(fake::named(["threads", "nop"][usize::from(host % 2)], [2, 1, 1])));
+            .then(|| rig.load(fake::named(["threads", "nop"][usize::from(host % 2)], [4, 1, 1])));
         if host % 5 == 0 {
             let opened = rig.device.open_queue(COMPUTE2);
             self.ears.0.lock().unwrap().push(format!("{opened:?}"));
@@ -160,4 +160,24 @@ fn a_device_goes_back_from_the_middle_of_everything() {
         assert!(bench.rig.device.restore());
         assert_eq!(bench.rig.run(), Outcome::Idle);
     }
+}
+
+#[test]
+fn lines_beyond_those_that_are_kept_are_counted_anew() {
+    let mut rig = Rig::new(PROFILES[0], RunMode::Model);
+    let kernel = rig.load(fake::named("chatty", [4, 1, 1]));
+    let data = rig.buffer("data", 64);
+    rig.queue(GFX);
+    rig.device.checkpoint().unwrap();
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        let list = rig.list(GFX).bind(kernel, [4, 1, 1], data).dispatch([4, 1, 1], 0);
+        rig.submit(list);
+        rig.run_idle();
+        let (lines, lost) = rig.device.printed();
+        told.push((lines.len(), lost));
+        assert!(rig.device.restore());
+        assert_eq!(rig.device.printed(), (Vec::new(), 0));
+    }
+    assert!(told[0].1 > 0 && told[0] == told[1], "{told:?}");
 }
