@@ -6,7 +6,7 @@ use super::rig::{COMPUTE, COMPUTE2, DMA, GFX, MODES, PROFILES, Rig};
 use crate::{LoadedKernel, Outcome, RunMode};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
-use wavefence_base::{Event, GpuAddress, MemoryAccess, Observer};
+use wavefence_base::{Event, GpuAddress, MemoryAccess, Observer, Schedule, Step};
 
 /// Keeps everything that an observer hears, accesses too.
 #[derive(Clone, Default)]
@@ -26,8 +26,28 @@ impl Observer for Ears {
     }
 }
 
+/// Takes any step, and ends the run after so many.
+#[derive(Clone, Copy, Debug)]
+struct Random {
+    state: u64,
+    left: u16,
+}
+
+impl Schedule for Random {
+    fn choose(&mut self, options: &[Step]) -> usize {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.state ^ self.state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        self.left = self.left.saturating_sub(1);
+        ((z ^ z >> 27) % options.len() as u64) as usize
+    }
+
+    fn enough(&mut self) -> bool {
+        self.left == 0
+    }
+}
+
 /// One part of a run: what the queues are given, and what the host does.
-type Part = ([Vec<Seed>; 3], u8, u32);
+type Part = ([Vec<Seed>; 3], u8, u32, Option<Random>);
 
 const KERNELS: [&str; 6] = ["threads", "spin", "ordered", "debug", "gds", "list"];
 
@@ -56,7 +76,7 @@ impl Bench {
     }
 
     /// Runs a part and tells all that can be seen of it.
-    fn tell(&mut self, (lists, host, number): &Part) -> Vec<String> {
+    fn tell(&mut self, (lists, host, number, order): &Part) -> Vec<String> {
         self.ears.0.lock().unwrap().clear();
         let Self { rig, data, kernels, .. } = self;
         let data = *data;
@@ -79,11 +99,14 @@ impl Bench {
             }
             rig.submit(list);
         }
+        let order = order.map(|order| Box::new(order) as Box<dyn Schedule>);
+        rig.device.set_schedule(order);
         let first = rig.run();
         rig.device.gds_write(*number % 4096 * 4, *number);
         let fill: Vec<u8> = number.to_le_bytes().repeat(64);
         rig.device.host_write(data, &fill).unwrap();
         let second = rig.run();
+        rig.device.set_schedule(None);
         let device = &rig.device;
         let mut bytes = vec![0; 1024];
         device.host_read(data, &mut bytes).unwrap();
@@ -105,7 +128,9 @@ impl Bench {
 
 fn part() -> impl Strategy<Value = Part> {
     let seeds = prop::collection::vec((0usize..1000, any::<u64>()), 0..12);
-    (prop::array::uniform3(seeds), any::<u8>(), any::<u32>())
+    let order = (any::<u64>(), 1..400u16).prop_map(|(state, left)| Random { state, left });
+    let order = prop::option::of(order);
+    (prop::array::uniform3(seeds), any::<u8>(), any::<u32>(), order)
 }
 
 proptest! {
