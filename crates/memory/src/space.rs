@@ -177,7 +177,7 @@ struct Inner {
     esram: u64,
     /// What to go back to.
     mark: Option<checkpoint::Mark>,
-    /// Stores made since and gone again, all 0, for allocations as large.
+    /// Small stores made since and gone again, all 0, for allocations as large.
     spare: Vec<Arc<Store>>,
 }
 
@@ -384,7 +384,7 @@ impl AddressSpace {
                 desc.bytes, desc.name
             ))));
         };
-        if inner.mark.is_some() {
+        if inner.serves_again(desc.bytes) {
             // It will be 0 again, for the next one as large.
             store.checkpoint();
         }

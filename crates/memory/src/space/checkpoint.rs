@@ -18,10 +18,17 @@ pub(super) struct Mark {
     freed: Vec<(AllocationId, Arc<Store>)>,
 }
 
-/// Stores kept for use again.
+/// Stores kept for use again, and the bytes of the largest of them: clearing what was
+/// touched of a small one is cheaper than a new one, of which the host clears all.
 const MAX_SPARE: usize = 64;
+const MAX_SPARE_BYTES: u64 = 1 << 20;
 
 impl Inner {
+    /// True if a store of that size, made now, is kept once it is gone.
+    pub(super) fn serves_again(&self, bytes: u64) -> bool {
+        self.mark.is_some() && bytes <= MAX_SPARE_BYTES
+    }
+
     /// An earlier store of that size, marked while it is all 0 so that what is written
     /// can be cleared.
     pub(super) fn take_spare(&mut self, bytes: u64) -> Option<Arc<Store>> {
@@ -62,7 +69,7 @@ impl Inner {
             let Some(store) = record.store.filter(|_| record.root == record.allocation.id) else {
                 continue;
             };
-            if self.spare.len() < MAX_SPARE {
+            if self.spare.len() < MAX_SPARE && store.len() <= MAX_SPARE_BYTES {
                 // It was marked when it was made.
                 store.restore();
                 self.spare.push(store);

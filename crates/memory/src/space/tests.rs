@@ -198,6 +198,10 @@ fn what_is_allocated_after_going_back_is_zero_and_lies_where_it_lay() {
     for round in 0..4u8 {
         let heap = s.allocate(AllocationDesc::new("heap", 70_000)).unwrap();
         let other = s.allocate(AllocationDesc::new("other", 70_000)).unwrap();
+        // Too large to be kept.
+        let large = s.allocate(AllocationDesc::new("large", 3 << 20)).unwrap();
+        assert_eq!(s.host().read_u32(large.range.start), Ok(0));
+        s.host().write_u32(large.range.start, 7).unwrap();
         let inside = AllocationDesc::new("inside", 100).placed_in(heap.id, 4096);
         let inside = s.allocate(inside).unwrap();
         for a in [&heap, &other] {
