@@ -4,8 +4,10 @@
 //! section 8; each keeps its mark. What no source settles is a switch with a
 //! default marked assumed.
 
+use crate::occupancy::Occupancy;
 use crate::order::OrderSwitches;
 use crate::switches::CacheSwitches;
+use crate::timing::Timing;
 use std::fmt;
 
 /// Where a number or rule comes from.
@@ -124,13 +126,13 @@ impl fmt::Display for ProfileName {
     }
 }
 
-const fn confirmed<T>(value: T) -> Marked<T> {
+pub(crate) const fn confirmed<T>(value: T) -> Marked<T> {
     Marked { value, confidence: Confidence::Confirmed }
 }
-const fn derived<T>(value: T) -> Marked<T> {
+pub(crate) const fn derived<T>(value: T) -> Marked<T> {
     Marked { value, confidence: Confidence::Derived }
 }
-const fn assumed<T>(value: T) -> Marked<T> {
+pub(crate) const fn assumed<T>(value: T) -> Marked<T> {
     Marked { value, confidence: Confidence::Assumed }
 }
 
@@ -187,6 +189,11 @@ pub struct Profile {
     /// one event of GFX7 or GFX8 can write its value before its own cache actions
     /// are complete, so drivers send two (`hardware/pm4.md` 4.2). 1 sends one.
     pub end_of_pipe_events: Marked<u32>,
+    /// What a compute unit has room for. Waves are bounded by
+    /// [`Self::waves_per_cu`], too.
+    pub occupancy: Occupancy,
+    /// What things take in virtual time.
+    pub timing: Timing,
 }
 
 impl Profile {
@@ -244,6 +251,8 @@ impl Profile {
         ];
         rows.extend(self.caches.rows());
         rows.extend(self.order.rows());
+        rows.extend(self.occupancy.rows());
+        rows.extend(self.timing.rows());
         rows
     }
 }
@@ -275,6 +284,8 @@ const XBOX_ONE: Profile = Profile {
     caches: CacheSwitches::before_gfx10(Generation::Gfx7),
     order: OrderSwitches::BEFORE_GFX10,
     end_of_pipe_events: assumed(2),
+    occupancy: Occupancy::GFX7,
+    timing: Timing::before_gfx10(derived(2), confirmed(853), confirmed(68_200), 4),
 };
 
 const XBOX_ONE_S: Profile = Profile {
@@ -284,6 +295,7 @@ const XBOX_ONE_S: Profile = Profile {
     l2_bytes: assumed(512 * KIB),
     dram_mb_per_s: assumed(68_000),
     timestamp_hz: assumed(100_000_000),
+    timing: Timing::before_gfx10(derived(2), confirmed(914), assumed(68_000), 4),
     ..XBOX_ONE
 };
 
@@ -301,6 +313,8 @@ const XBOX_ONE_X: Profile = Profile {
     timestamp_hz: assumed(100_000_000),
     waves_per_cu: assumed(32),
     caches: CacheSwitches::before_gfx10(Generation::Gfx8),
+    occupancy: Occupancy::GFX8,
+    timing: Timing::before_gfx10(confirmed(4), confirmed(1172), confirmed(326_000), 8),
     ..XBOX_ONE
 };
 
@@ -328,6 +342,8 @@ const SERIES_S: Profile = Profile {
     caches: CacheSwitches::GFX10,
     order: OrderSwitches::GFX10,
     end_of_pipe_events: derived(1),
+    occupancy: Occupancy::GFX10,
+    timing: Timing::gfx10(1, confirmed(1565), confirmed(224_000), 8),
 };
 
 const SERIES_X: Profile = Profile {
@@ -337,6 +353,7 @@ const SERIES_X: Profile = Profile {
     clock_mhz: confirmed(1825),
     l2_bytes: confirmed(5 * MIB),
     dram_mb_per_s: confirmed(560_000),
+    timing: Timing::gfx10(2, confirmed(1825), confirmed(560_000), 20),
     ..SERIES_S
 };
 

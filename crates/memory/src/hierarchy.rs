@@ -23,6 +23,7 @@ mod port;
 mod record;
 mod stores;
 mod trace;
+mod traffic;
 mod walk;
 mod wide;
 
@@ -31,6 +32,7 @@ pub use engine::Requester;
 pub use flush::ActionCost;
 pub use port::{WaveContext, WavePort};
 pub use stores::Land;
+pub use traffic::Traffic;
 
 use crate::cache::{Cache, MAX_LINE, NOBODY};
 use crate::coherent::MissRecord;
@@ -42,8 +44,8 @@ use std::sync::Arc;
 use stores::Stores;
 use trace::Trace;
 use wavefence_base::{
-    CacheClass, CacheSwitches, Client, DispatchId, Family, Generation, MemoryAccess, Profile,
-    Topology,
+    CacheClass, CacheSwitches, Client, Depth, DispatchId, Family, Generation, MemoryAccess,
+    Profile, Topology,
 };
 use wide::Groups;
 
@@ -110,6 +112,8 @@ pub struct Hierarchy {
     rules: CacheRules,
     caches: Vec<Cache>,
     classes: Vec<CacheClass>,
+    /// How far down each cache lies.
+    depths: Vec<Depth>,
     /// First cache of each class of [`CacheClass::ALL`].
     first: [Option<u16>; CacheClass::ALL.len()],
     /// What each unit's waves go through.
@@ -125,6 +129,9 @@ pub struct Hierarchy {
     record: Recorder,
     trace: Trace,
     had: Had,
+    /// How far down the access that is being made has gone.
+    deepest: Depth,
+    traffic: Traffic,
     groups: Box<Groups>,
     misses: Vec<MissRecord>,
     seq: u64,
@@ -157,6 +164,7 @@ impl Hierarchy {
                 }
             }
         }
+        let depths = classes.iter().map(|&class| traffic::depth(class)).collect();
         let stores = Stores::new(topology.compute_units);
         let mut new = Self {
             units: Vec::new(),
@@ -168,12 +176,15 @@ impl Hierarchy {
             rules,
             caches,
             classes,
+            depths,
             first,
             backing: Backing::new(space),
             stores,
             record: Recorder::default(),
             trace: Trace::default(),
             had: Had::default(),
+            deepest: Depth::Near,
+            traffic: Traffic::default(),
             groups: Box::default(),
             misses: Vec::new(),
             seq: 0,
@@ -202,6 +213,7 @@ impl Hierarchy {
         self.misses.clear();
         self.backing.lost.clear();
         self.backing.refresh();
+        self.traffic = Traffic::default();
         self.seq = 0;
     }
 
@@ -229,6 +241,7 @@ impl Hierarchy {
     /// itself.
     pub fn next_seq(&mut self) -> u64 {
         self.changed = None;
+        self.deepest = Depth::Near;
         self.seq += 1;
         self.seq
     }

@@ -1,7 +1,7 @@
 //! The face that the dispatcher sees: prepare a kernel, start waves, run them.
 
 use std::sync::Arc;
-use wavefence_base::{GpuAddress, LaneMask, Limit, WaveSize};
+use wavefence_base::{GpuAddress, LaneMask, Limit, OpFamily, WaveSize};
 use wavefence_memory::port::Port;
 use wavefence_shader::ir::{AtomicOp, Kernel};
 
@@ -92,6 +92,41 @@ pub struct Env<'a> {
     pub pause: bool,
 }
 
+/// Instructions that a wave has issued, by family ([`OpFamily::ALL`]). What they take
+/// is for the device to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Issued([u32; Self::ROOM]);
+
+impl Issued {
+    /// As many as go into one register of the host.
+    const ROOM: usize = 8;
+
+    /// `count` of one family.
+    pub fn of(family: OpFamily, count: u32) -> Self {
+        let mut new = Self::default();
+        new.0[family.index()] = count;
+        new
+    }
+
+    /// One instruction.
+    pub fn one(family: OpFamily) -> Self {
+        Self::of(family, 1)
+    }
+
+    /// How many of a family.
+    pub fn count(&self, family: OpFamily) -> u32 {
+        self.0[family.index()]
+    }
+
+    /// Adds more. A wave is stopped long before a number wraps.
+    #[inline]
+    pub fn add(&mut self, more: &Self) {
+        for (sum, n) in self.0.iter_mut().zip(&more.0) {
+            *sum = sum.wrapping_add(*n);
+        }
+    }
+}
+
 /// Turns kernels into programs. Shared by all threads of a device.
 pub trait Executor: Send + Sync {
     /// Name for reports (`interpreter`).
@@ -114,6 +149,13 @@ pub trait Program: Send + Sync {
 
     /// A state that can be started; allocate once and re-use.
     fn new_wave(&self) -> Box<dyn Wave>;
+
+    /// Vector registers that a wave of it holds, which bounds how many fit on a
+    /// compute unit. An estimate: what this engine's own allocator needs, not what
+    /// the console's compiler does. 0 where the engine does not know.
+    fn vector_registers(&self) -> u32 {
+        0
+    }
 }
 
 /// The state of one wave of a [`Program`].
@@ -129,6 +171,12 @@ pub trait Wave: Send {
     /// operation that does not go with its descriptors. Asked after
     /// [`Stop::End`].
     fn refused(&self) -> Option<&Limit> {
+        None
+    }
+
+    /// What it has issued since the last call or its start; `None` if this engine
+    /// does not tell families apart.
+    fn take_issued(&mut self) -> Option<Issued> {
         None
     }
 }

@@ -7,7 +7,7 @@ mod memory;
 mod start;
 
 use crate::descriptor::Descriptor;
-use crate::exec::{Dispatch, Env, Executor, Launch, Program, Stop, Wave};
+use crate::exec::{Dispatch, Env, Executor, Issued, Launch, Program, Stop, Wave};
 use crate::program::{Flat, Step};
 use crate::simd::{File, Isa, Loc};
 use std::sync::Arc;
@@ -65,6 +65,10 @@ impl Program for Prepared {
     fn new_wave(&self) -> Box<dyn Wave> {
         Box::new(Running { state: State::new(&self.flat), flat: self.flat.clone() })
     }
+
+    fn vector_registers(&self) -> u32 {
+        self.flat.rows
+    }
 }
 
 /// Lanes on their way to and from memory.
@@ -111,6 +115,7 @@ struct State {
     refused: Option<Limit>,
     /// Somebody wants to be told of accesses to group-shared memory.
     watched: bool,
+    issued: Issued,
 }
 
 /// What an instruction leaves to do.
@@ -153,6 +158,7 @@ impl State {
             ids: Box::new([[0; 64]; 3]),
             refused: None,
             watched: false,
+            issued: Issued::default(),
         }
     }
 
@@ -195,6 +201,7 @@ impl State {
                 }
                 seen = true;
             }
+            self.issued.add(&flat.issued[self.pc]);
             match step {
                 Step::Ops { first, end } => {
                     *env.budget = env.budget.saturating_sub(u64::from(end - first));
@@ -456,5 +463,9 @@ impl Wave for Running {
 
     fn refused(&self) -> Option<&Limit> {
         self.state.refused.as_ref()
+    }
+
+    fn take_issued(&mut self) -> Option<Issued> {
+        Some(std::mem::take(&mut self.state.issued))
     }
 }

@@ -5,17 +5,20 @@
 //! - `flatten`: the tree to a list of nodes with jump targets and mask slots.
 //! - `fuse`: fewer and cheaper lane ops; `pack`: conditions as bits.
 //! - `live`, `alloc`: where each register lies in the file.
-//! - `emit`: nodes to steps; runs of lane ops become one step.
+//! - `emit`: nodes to steps; runs of lane ops become one step. `issue` says what
+//!   each stands for on the hardware.
 
 mod alloc;
 mod check;
 mod emit;
 mod flatten;
 mod fuse;
+mod issue;
 mod live;
 mod pack;
 mod uniform;
 
+use crate::exec::Issued;
 use crate::simd::{Code, Isa, Loc, Offsets, bits};
 use std::sync::Arc;
 use wavefence_base::{GpuAddress, Limit, WaveSize};
@@ -218,6 +221,8 @@ pub struct Flat {
     pub size: WaveSize,
     /// The steps; the last is [`Step::End`].
     pub steps: Vec<Step>,
+    /// What each step issues.
+    pub issued: Vec<Issued>,
     /// The lane ops.
     pub code: Code,
     /// Plain loads and stores.
@@ -228,6 +233,8 @@ pub struct Flat {
     pub locs: Vec<Loc>,
     /// Chunks of the register file.
     pub chunks: u32,
+    /// Rows of it that hold a value per lane: 32 bits each.
+    pub rows: u32,
     /// Number of mask slots.
     pub slots: u32,
     /// Places that hold constants.

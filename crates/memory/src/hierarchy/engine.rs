@@ -276,6 +276,7 @@ impl Hierarchy {
     fn put(&mut self, who: Requester, at: u64, data: &[u8], stamp: u64) -> Result<(), AccessError> {
         self.trace_bytes(at, data.len() as u64, true);
         if !self.topology.writes_to_l2(who.client) {
+            self.traffic.memory_bytes += data.len() as u64;
             return self.bus(who.client).write(GpuAddress(at), data);
         }
         self.each_kind(at, data.len() as u64, |h, from, n, uncached| {
@@ -290,6 +291,7 @@ impl Hierarchy {
                 let n = (line - here % line).min(end - done);
                 let part = &data[done as usize..(done + n) as usize];
                 if uncached {
+                    h.traffic.memory_bytes += n;
                     h.backing.write_back(here, part, span(0, n as u32));
                 } else {
                     h.write_l2(here, span(0, n as u32), part, stamp, false);

@@ -77,6 +77,10 @@ impl Part<'_> {
 impl WavePort<'_> {
     /// Ends a request.
     fn finish(&mut self, a: &Access, op: MissOp, bytes: u32, seq: u64, wrong: &Wrong) {
+        match op {
+            MissOp::Load | MissOp::Scalar | MissOp::Atomic => self.h.waited(),
+            MissOp::Store => {}
+        }
         if wrong.any() {
             let space = &self.h.backing.space;
             wrong.note(space, &mut self.h.misses, op, a.loc, bytes);

@@ -239,6 +239,7 @@ impl Hierarchy {
         }
         if p.uncached {
             self.uncached(p.base, line as u64);
+            self.traffic.memory_bytes += line as u64;
             self.backing.write_back(p.base, data, p.mask);
         } else {
             self.writing = p.dispatch.0;

@@ -12,6 +12,7 @@ mod again;
 mod plain;
 mod records;
 mod rules;
+mod traffic;
 
 /// One request of a wave at `base`, plain unless changed.
 fn access(base: u64, width: u8) -> Access {

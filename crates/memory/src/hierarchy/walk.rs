@@ -36,6 +36,7 @@ impl Hierarchy {
         }
         let cache = &mut self.caches[cache];
         let line = *cache.line(slot);
+        self.traffic.memory_bytes += cache.line_bytes() as u64;
         let base = line.number << cache.shift();
         let written = self.backing.write_back(base, cache.bytes(slot), line.dirty);
         cache.clean(slot);
@@ -62,6 +63,7 @@ impl Hierarchy {
         if let Some(slot) = found
             && valid & need == need
         {
+            self.found_in(c);
             return slot;
         }
         if level == 0
@@ -96,6 +98,7 @@ impl Hierarchy {
         }
         let (shift, len) = (self.caches[c].shift(), self.caches[c].line_bytes());
         if level + 1 == route.len {
+            self.from_memory(len);
             let backing = &mut self.backing;
             self.caches[c].take_whole(slot, |to| backing.fetch(number << shift, to));
         } else {
@@ -108,6 +111,7 @@ impl Hierarchy {
             let within = at as usize & ((1 << skip) - 1);
             let need = span(within as u32, len as u32);
             let from = self.ensure(route, level + 1, at >> skip, need, how);
+            self.came_up(below, len);
             let Ok([to, below]) = self.caches.get_disjoint_mut([c, below]) else { return false };
             let valid = below.line(from).valid >> within & span(0, len as u32);
             to.take_whole(slot, |to| {
@@ -142,6 +146,7 @@ impl Hierarchy {
                 let shift = self.caches[below].shift();
                 let within = at as usize & ((1 << shift) - 1);
                 let from = self.ensure(route, level + 1, at >> shift, want << within, how);
+                self.came_up(below, step);
                 let there = &self.caches[below].bytes(from)[within..within + step];
                 bytes[part..part + step].copy_from_slice(there);
                 got |= (want & self.caches[below].line(from).valid >> within) << part;
@@ -153,6 +158,7 @@ impl Hierarchy {
                 }
             }
         } else {
+            self.from_memory(len);
             got = self.backing.fetch(base, &mut bytes[..len]) & missing;
         }
         let cache = &mut self.caches[c];
@@ -210,10 +216,12 @@ impl Hierarchy {
         volatile: bool,
     ) {
         let Some(l2) = self.l2 else {
+            self.traffic.memory_bytes += data.len() as u64;
             self.backing.write_back(base, data, mask);
             return;
         };
         self.trace_l2();
+        self.traffic.l2_bytes += data.len() as u64;
         let (shift, len) = (self.caches[l2].shift(), self.caches[l2].line_bytes());
         let mut done = 0;
         while done < data.len() {
@@ -282,6 +290,8 @@ impl Hierarchy {
             }
         };
         self.changed = Some((address >> shift, slot));
+        self.found_in(l2);
+        self.came_up(l2, bytes as usize);
         if self.record.on {
             let base = address >> shift << shift;
             self.note_read(l2, slot, base, need, |_, _| lane);
@@ -310,6 +320,7 @@ impl Hierarchy {
             self.note_memory(address, u64::from(bytes), lane);
         }
         let n = bytes as usize;
+        self.from_memory(n);
         let mut word = [0; 8];
         self.backing.fetch(address, &mut word[..n]);
         let old = u64::from_le_bytes(word);

@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::descriptor::{DESCRIPTOR_BYTES, Descriptor};
-use crate::exec::{Dispatch, Launch};
+use crate::exec::{Dispatch, Issued, Launch};
 use crate::program::Flat;
 use wavefence_base::LaneMask;
 use wavefence_memory::port::Port;
@@ -20,6 +20,7 @@ impl State {
         self.dispatch.clone_from(dispatch);
         self.launch = *launch;
         self.refused = None;
+        self.issued = Issued::default();
         self.read_descriptors(flat, port);
         let threads: u64 = launch.threads.iter().map(|&t| u64::from(t)).product();
         let first = u64::from(launch.wave) * u64::from(self.lanes);

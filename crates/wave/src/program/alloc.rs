@@ -20,6 +20,8 @@ pub struct Places {
     pub locs: Vec<Loc>,
     /// Chunks of the file.
     pub chunks: u32,
+    /// Rows of it, but for the exec row.
+    pub rows: u32,
     /// Places that hold constants.
     pub constants: Vec<(Loc, u32)>,
     /// Registers that hold launch values.
@@ -203,6 +205,7 @@ pub fn allocate(
     Places {
         locs: (0..kernel.regs.len()).map(|i| loc(Reg(i as u32))).collect(),
         chunks: starts.end,
+        rows: pools[0].size + 2 * pools[2].size,
         constants,
         builtins: owner.iter().map(|&(which, reg)| (which, loc(reg))).collect(),
         zeros,

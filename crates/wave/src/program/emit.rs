@@ -3,7 +3,8 @@
 use super::alloc::Places;
 use super::check::refuse;
 use super::flatten::{Lane, List, Node};
-use super::{Flat, Step, Target};
+use super::{Flat, Step, Target, issue};
+use crate::exec::Issued;
 use crate::simd::{Code, Isa, LaneKind, as_words, bits};
 use std::sync::Arc;
 use wavefence_base::{Limit, WaveSize};
@@ -27,11 +28,13 @@ pub fn emit(
         kernel: kernel.clone(),
         size,
         steps: Vec::new(),
+        issued: Vec::new(),
         code: Code::new(isa, size.lanes() / 8),
         accesses: Vec::new(),
         insts: Vec::new(),
         locs: places.locs,
         chunks: places.chunks,
+        rows: places.rows,
         slots: list.slots,
         constants: places.constants,
         builtins: places.builtins,
@@ -44,12 +47,13 @@ pub fn emit(
     for node in list.nodes {
         match node {
             Node::Lane(lane) => {
-                push(&mut flat, &lane)?;
+                let issued = push(&mut flat, &lane)?;
                 let end = flat.code.size() as u32;
                 if let (true, Some(Step::Ops { end: last, .. })) = (open, flat.steps.last_mut()) {
                     *last = end;
+                    flat.issued.iter_mut().last().into_iter().for_each(|i| i.add(&issued));
                 } else {
-                    flat.steps.push(Step::Ops { first: end - 1, end });
+                    flat.add(Step::Ops { first: end - 1, end }, issued);
                     open = true;
                 }
                 continue;
@@ -58,20 +62,23 @@ pub fn emit(
             Node::Inst(Inst::Load { dst, space, addr, order }, loc) => {
                 let plain = flat.plain(&dst, space, addr, order, loc.0);
                 let step = if plain.is_words() { Step::Load } else { Step::LoadSized };
-                flat.steps.push(step(flat.accesses.len() as u32));
+                flat.add(step(flat.accesses.len() as u32), issue::plain(&plain));
                 flat.accesses.push(plain);
             }
             Node::Inst(Inst::Store { src, space, addr, order }, loc) => {
                 let plain = flat.plain(&src, space, addr, order, loc.0);
                 let step = if plain.is_words() { Step::Store } else { Step::StoreSized };
-                flat.steps.push(step(flat.accesses.len() as u32));
+                flat.add(step(flat.accesses.len() as u32), issue::plain(&plain));
                 flat.accesses.push(plain);
             }
             Node::Inst(inst, loc) => {
-                flat.steps.push(Step::Inst(flat.insts.len() as u32));
+                flat.add(Step::Inst(flat.insts.len() as u32), issue::inst(&inst, size));
                 flat.insts.push((inst, loc.0));
             }
-            Node::Step(step) => flat.steps.push(step),
+            Node::Step(step) => {
+                let issued = issue::control(&step);
+                flat.add(step, issued);
+            }
             Node::Here(Target(number)) => {
                 let number = number as usize;
                 if targets.len() <= number {
@@ -89,11 +96,20 @@ pub fn emit(
     Ok(flat)
 }
 
-fn push(flat: &mut Flat, lane: &Lane) -> Result<(), Limit> {
+impl Flat {
+    fn add(&mut self, step: Step, issued: Issued) {
+        self.steps.push(step);
+        self.issued.push(issued);
+    }
+}
+
+/// Adds a lane op; gives what it issues.
+fn push(flat: &mut Flat, lane: &Lane) -> Result<Issued, Limit> {
     let ty = |reg: Reg| flat.kernel.reg(reg).ty;
     let dst = flat.loc(lane.dst);
     let src: Vec<_> = lane.src.iter().map(|&r| (ty(r), flat.loc(r))).collect();
     let tys: Vec<_> = src.iter().map(|s| s.0).collect();
+    let issued = issue::lane(lane, dst.uniform && src.iter().all(|s| s.1.uniform), &tys);
     let masked = flat.kernel.reg(lane.dst).kind == RegKind::Var && !dst.uniform;
     let done = match as_words(lane.kind, ty(lane.dst), &tys) {
         Some(kind) => {
@@ -107,7 +123,7 @@ fn push(flat: &mut Flat, lane: &Lane) -> Result<(), Limit> {
             flat.code.push_sized(lane.kind, dst, &src, masked)
         }
     };
-    if done { Ok(()) } else { Err(refused(flat, lane, &tys)) }
+    if done { Ok(issued) } else { Err(refused(flat, lane, &tys)) }
 }
 
 fn refused(flat: &Flat, lane: &Lane, tys: &[Ty]) -> Limit {
