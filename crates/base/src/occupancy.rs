@@ -87,6 +87,17 @@ impl Occupancy {
         used.max(1).next_multiple_of(granule.max(1))
     }
 
+    /// Most vector registers that each of `waves` waves of one group can hold: the
+    /// console's compiler spills the rest, or the group would never run.
+    pub fn most_registers(&self, size: WaveSize, waves: u32) -> u32 {
+        let (all, granule) = match size {
+            WaveSize::W32 => (self.registers32.value, self.granule32.value),
+            WaveSize::W64 => (self.registers64.value, self.granule64.value),
+        };
+        let each = all / waves.div_ceil(self.simds.value.max(1)).max(1);
+        (each / granule.max(1) * granule.max(1)).min(256)
+    }
+
     /// Waves of `used` vector registers that fit on one SIMD.
     pub fn waves(&self, size: WaveSize, used: u32) -> u32 {
         let all = match size {
@@ -286,6 +297,23 @@ mod tests {
             [10, 8]
         );
         assert_eq!(gfx7(GroupNeed { waves: 41, ..need }), 0);
+    }
+
+    #[test]
+    fn every_group_of_the_largest_size_fits_whatever_it_uses() {
+        for (o, size) in [
+            (Occupancy::GFX7, WaveSize::W64),
+            (Occupancy::GFX8, WaveSize::W64),
+            (Occupancy::GFX10, WaveSize::W64),
+            (Occupancy::GFX10, WaveSize::W32),
+        ] {
+            for waves in 1..=1024 / size.lanes() {
+                let registers = o.most_registers(size, waves);
+                let need = GroupNeed { size, waves, registers, lds_bytes: 65_536 };
+                assert_eq!(o.groups(&need), 1, "{waves} waves of {registers} registers");
+            }
+            assert_eq!(o.most_registers(size, 1), 256);
+        }
     }
 
     #[test]

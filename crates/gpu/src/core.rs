@@ -15,7 +15,8 @@ use crate::gds::Gds;
 use crate::group::{Group, Standing, WaveFault, WaveTrouble};
 use crate::history::History;
 use crate::mem::{Access, Bus, effect, fault_kind};
-use crate::timing::Timing;
+use crate::queue::Flush;
+use crate::timing::{Pipes, Timing};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use wavefence_base::access::{Engine, MemoryAccess};
@@ -108,6 +109,8 @@ pub(crate) struct Core {
     pub(crate) flight: Flight,
     /// What steps cost.
     pub(crate) timing: Timing,
+    /// What agents use one after the other (model run).
+    pub(crate) pipes: Pipes,
     /// The cycle of the step that is being taken; 0 in a fast run.
     now: u64,
     /// What the step has cost so far, in cycles.
@@ -148,9 +151,11 @@ impl Core {
             instructions: AtomicU64::new(desc.limits.max_instructions),
             printed: AtomicU64::new(0),
         });
+        let flight = Flight::new(model, desc.profile.timing.engines.landing.value, desc.seed);
         Self {
             generation: desc.profile.generation.value,
-            timing: Timing::of(&desc.profile),
+            timing: Timing::of(&desc.profile, bus.l2_line()),
+            pipes: Pipes::of(&desc.profile),
             now: 0,
             cost: 0,
             schedule: None,
@@ -170,7 +175,7 @@ impl Core {
             model,
             ending: None,
             dispatch_queues: Vec::new(),
-            flight: Flight::new(model, desc.seed),
+            flight,
             started: Vec::new(),
             limits: desc.limits,
             packets: 0,
@@ -200,6 +205,39 @@ impl Core {
     /// The step takes so many cycles more.
     pub(crate) fn charge(&mut self, cycles: u64) {
         self.cost += cycles;
+    }
+
+    /// The step is not over before a cycle.
+    pub(crate) fn charge_until(&mut self, cycle: u64) {
+        self.cost = self.cost.max(cycle.saturating_sub(self.now));
+    }
+
+    /// Bytes that the step has moved pass L2 and memory; it waits for them.
+    pub(crate) fn charge_traffic(&mut self) {
+        let traffic = self.bus.take_traffic();
+        let moved = self.pipes.moved(self.now, &traffic);
+        self.charge_until(moved);
+    }
+
+    /// An SDMA engine moves bytes, when the others have.
+    pub(crate) fn charge_dma(&mut self, bytes: u64) {
+        let moved = self.pipes.dma.pass(self.now + self.cost, bytes);
+        self.charge_until(moved);
+    }
+
+    /// Cycles from the end of the work to the end of the pipe: an event's cache
+    /// actions come before its value. What they will have to do is told by what the
+    /// caches hold when the work has ended.
+    pub(crate) fn end_of_pipe_time(&mut self, flush: &Flush) -> u64 {
+        let actions = &flush.actions;
+        if actions.is_empty() {
+            return self.timing.end_of_pipe;
+        }
+        let cost = self.bus.foresee(actions);
+        let written = self.now + self.timing.end_of_pipe + self.timing.flushed(cost);
+        let bytes = cost.written * self.timing.l2_line;
+        let mut memory = self.pipes.memory;
+        memory.pass(written, bytes) - self.now
     }
 
     /// What the step has cost: no step is for nothing.
@@ -347,9 +385,7 @@ impl Core {
     ) {
         self.packets += 1;
         self.shared.clock.advance(1);
-        if engine != Engine::Pfp {
-            self.charge(self.timing.packet);
-        }
+        self.charge(self.timing.packet(engine));
         if self.packets >= self.limits.max_packets {
             self.limit(Limit::budget(format!(
                 "{} packets were run: the budget ended at {name} at {packet} on {queue}",

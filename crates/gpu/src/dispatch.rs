@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use wavefence_base::{DispatchId, GpuAddress, KernelId, QueueId, WaveSize};
+use wavefence_base::{DispatchId, GpuAddress, GroupLaunch, KernelId, QueueId, WaveSize};
 use wavefence_pm4::initiator as bits;
 use wavefence_shader::ir::{Block, Inst, Kernel, Stmt};
 use wavefence_wave::exec::{self, Program};
@@ -255,6 +255,10 @@ pub(crate) struct Dispatch {
     pub(crate) initiator: u32,
     /// Where the code object lies.
     pub(crate) code: GpuAddress,
+    /// Launched out of order, on a queue that can.
+    pub(crate) out_of_order: bool,
+    /// Waves of the smallest size that the generation has.
+    pub(crate) small_waves: bool,
     /// Waves of a group sit on both compute units of a WGP.
     pub(crate) wgp_mode: bool,
 }
@@ -273,6 +277,16 @@ impl Dispatch {
     /// Waves of a whole group.
     pub(crate) fn full_waves(&self) -> u32 {
         self.waves(self.grid.size)
+    }
+
+    /// What a group of so many waves asks of the launchers.
+    pub(crate) fn group_launch(&self, waves: u32) -> GroupLaunch {
+        GroupLaunch {
+            out_of_order: self.out_of_order,
+            small_waves: self.small_waves,
+            waves,
+            size: self.grid.size,
+        }
     }
 
     /// The compute unit of a wave whose group was given `unit`.

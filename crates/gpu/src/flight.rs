@@ -8,11 +8,6 @@
 use std::collections::VecDeque;
 use wavefence_base::{DispatchId, GpuAddress, QueueId};
 
-/// Cycles between an event and its late effect: at least this many, and up to
-/// twice. No source gives a number; long enough that another queue can wait for a
-/// value, set its registers and read meanwhile. Assumed.
-const DELAY: u64 = 1024;
-
 /// A dispatch that ended while stores of it were on their way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Landing {
@@ -34,10 +29,13 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// Nothing on its way. `model` is false in a fast run.
-    pub(crate) fn new(model: bool, seed: u64) -> Self {
+    /// Nothing on its way. `model` is false in a fast run. What leaves takes at least
+    /// `least` cycles and less than twice that, so that another queue can wait for a
+    /// value, set its registers and read meanwhile.
+    pub(crate) fn new(model: bool, least: u32, seed: u64) -> Self {
+        let least = u64::from(least);
         let mix = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
-        let delay = if model { DELAY + mix % DELAY } else { 0 };
+        let delay = if model { least + mix % least.max(1) } else { 0 };
         Self { delay, landings: VecDeque::new() }
     }
 
@@ -77,8 +75,8 @@ mod tests {
 
     #[test]
     fn stores_are_taken_by_dispatch_or_up_to_one() {
-        let mut f = Flight::new(true, 7);
-        assert!((DELAY..2 * DELAY).contains(&f.delay));
+        let mut f = Flight::new(true, 1024, 7);
+        assert!((1024..2048).contains(&f.delay));
         let mut leave = |queue, seq, id| {
             let (dispatch, packet) = (DispatchId(id), GpuAddress(0));
             f.leave(Landing { due: 0, queue, seq, dispatch, packet });
@@ -97,6 +95,6 @@ mod tests {
 
     #[test]
     fn nothing_is_late_in_a_fast_run() {
-        assert_eq!(Flight::new(false, 7).delay, 0);
+        assert_eq!(Flight::new(false, 1024, 7).delay, 0);
     }
 }

@@ -7,10 +7,10 @@ use crate::mem::{WaveId, WaveMemory};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use wavefence_base::{FaultKind, LaneMask, Limit, WaveSize};
+use wavefence_base::{FaultKind, LaneMask, Limit, OpFamily, WaveSize};
 use wavefence_memory::{AccessErrorKind, MissOp, MissRecord};
 use wavefence_shader::ir::AtomicOp;
-use wavefence_wave::exec::{Env, Launch, Services, Stop, Wave};
+use wavefence_wave::exec::{Env, Issued, Launch, Services, Stop, Wave};
 
 /// Something a wave did wrong; becomes a fault where the device is at hand.
 pub(crate) struct WaveFault {
@@ -69,6 +69,8 @@ pub(crate) struct Worker {
     /// clock, since these were last looked at.
     pub(crate) data_share: bool,
     pub(crate) clock: bool,
+    /// What the wave that ran last has issued.
+    issued: Issued,
     /// Faults of the groups run since they were last taken.
     pub(crate) faults: Vec<WaveFault>,
 }
@@ -84,6 +86,7 @@ impl Worker {
             ticks: 0,
             data_share: false,
             clock: false,
+            issued: Issued::default(),
             faults: Vec::new(),
         }
     }
@@ -261,7 +264,7 @@ impl Group {
     }
 
     /// Lets one wave take up to `budget` instructions (model run), and with `pause`
-    /// make one access that others can see; gives how many it took.
+    /// make one access that others can see; gives what it issued.
     pub(crate) fn step_wave(
         &mut self,
         worker: &mut Worker,
@@ -269,10 +272,9 @@ impl Group {
         wave: u32,
         budget: u64,
         pause: bool,
-    ) -> u64 {
-        let before = worker.spent;
+    ) -> Issued {
         self.run_wave(worker, memory, wave as usize, (budget, pause));
-        worker.spent - before
+        worker.issued
     }
 
     /// Whom the step of a wave that ended in cycle `free` lets go on.
@@ -368,6 +370,9 @@ impl Group {
         }
         slot.operations += operations;
         let used = given.saturating_sub(left);
+        worker.issued = wave
+            .take_issued()
+            .unwrap_or_else(|| Issued::of(OpFamily::Vector, used.min(u32::MAX.into()) as u32));
         worker.spent += used;
         worker.ticks += 1;
         worker.collect_misses(memory, &dispatch, self.id, index as u32);

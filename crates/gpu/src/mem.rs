@@ -10,7 +10,9 @@ use wavefence_base::{
     CacheAction, CacheClass, DispatchId, FaultKind, FlushCost, Footprint, GpuAddress, GpuRange,
     Profile, QueueId, Topology,
 };
-use wavefence_memory::hierarchy::{CacheRules, Hierarchy, Land, LostBytes, Requester, WaveContext};
+use wavefence_memory::hierarchy::{
+    CacheRules, Hierarchy, Land, LostBytes, Requester, Traffic, WaveContext,
+};
 use wavefence_memory::port::Port;
 use wavefence_memory::{AccessError, AccessErrorKind, AddressSpace, CoherentPort, MissRecord};
 use wavefence_pm4::initiator as bits;
@@ -247,7 +249,11 @@ impl Bus {
         {
             let mut words = vec![0; bytes as usize];
             // What was peeked at just now lives.
-            let _ = caches.read(access.requester(), at, &mut words);
+            caches.as_fetched(bytes, |caches| {
+                let _ = caches.read(access.requester(), at, &mut words);
+            });
+        } else if let Some(caches) = self.caches() {
+            caches.note_fetched(bytes);
         }
     }
 
@@ -396,6 +402,49 @@ impl Bus {
     /// call.
     pub(crate) fn take_lost(&mut self) -> Vec<LostBytes> {
         self.caches().map(Hierarchy::take_lost).unwrap_or_default()
+    }
+
+    /// What accesses have moved since the last call; nothing where there is no time.
+    pub(crate) fn take_traffic(&mut self) -> Traffic {
+        self.caches().map(Hierarchy::take_traffic).unwrap_or_default()
+    }
+
+    /// Bytes of a line of L2.
+    pub(crate) fn l2_line(&self) -> u64 {
+        let caches = self.shared_caches();
+        let shape = caches.as_ref().and_then(|c| c.topology().shape(CacheClass::L2));
+        shape.map_or(0, |s| u64::from(s.line.value))
+    }
+
+    /// What cache actions would have to do now, at most.
+    pub(crate) fn foresee(&mut self, actions: &[CacheAction]) -> FlushCost {
+        let mut cost = FlushCost::default();
+        let Some(caches) = self.caches() else { return cost };
+        for &action in actions {
+            use CacheAction as A;
+            use CacheClass as C;
+            cost.dropped += match action {
+                A::InvalidateL1 => caches.lines(C::Vector) + caches.lines(C::Gl1),
+                A::InvalidateGl1 => caches.lines(C::Gl1),
+                A::InvalidateK => caches.lines(C::Scalar),
+                A::InvalidateI => caches.lines(C::Instruction),
+                A::InvalidateL2 | A::InvalidateL2Clean => caches.lines(C::L2),
+                A::WritebackL2 if caches.rules().switches.writeback_keeps.value => 0,
+                A::WritebackL2 => caches.lines(C::L2),
+                A::InvalidateL1Volatile
+                | A::InvalidateKVolatile
+                | A::InvalidateL2Volatile
+                | A::InvalidateMetadata
+                | A::FlushColorData
+                | A::FlushColorMeta
+                | A::FlushDepthData
+                | A::FlushDepthMeta => 0,
+            };
+            if matches!(action, A::InvalidateL2 | A::WritebackL2) {
+                cost.written += caches.dirty_lines();
+            }
+        }
+        cost
     }
 
     /// True if stores of a dispatch are on their way to L2.

@@ -16,7 +16,7 @@ use crate::desc::{Outcome, QueueKind};
 use crate::dispatch::Dispatch;
 use crate::mem::Bus;
 use crate::queue::{Block, Queue, Seat};
-use crate::steps::{Agent, Candidate};
+use crate::steps::{Agent, Candidate, When};
 use crate::work::Work;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -93,6 +93,7 @@ impl Engines {
         let queue = &mut self.queues[at];
         core.touch_queue(queue.id, false);
         cp::step_main(core, queue);
+        core.charge_traffic();
         took(core, &mut queue.me);
         let QueueKind::Compute { pipe, .. } = queue.kind else { return };
         if let Some(pipe) = self.pipes.get_mut(&pipe) {
@@ -110,6 +111,7 @@ impl Engines {
                 let queue = &mut self.queues[at];
                 core.touch_queue(queue.id, false);
                 cp::pfp::step(core, queue);
+                core.charge_traffic();
                 took(core, &mut queue.pfp);
             }
             Agent::Execute(at) => self.execute(core, at),
@@ -121,7 +123,8 @@ impl Engines {
                 let queue = &mut self.queues[at];
                 core.touch_queue(queue.id, false);
                 event::end_of_pipe(core, queue);
-                queue.ends.took(core);
+                // Its time has passed before it: see `Core::end_of_pipe_time`.
+                queue.ends = When::from(core.now() + 1);
             }
             Agent::Late(at) => {
                 core.touch_queue(self.queues[at].id, true);
@@ -412,6 +415,8 @@ pub(crate) fn run(core: &mut Core, engines: &mut Engines, work: &mut Work) -> Ve
         launches_stale: true,
         polls: false,
     };
+    // What the host has moved meanwhile takes no time of the GPU's.
+    core.bus.take_traffic();
     let mut run = Run { core, engines, work, next, done: Vec::new() };
     if run.core.schedule.is_some() {
         run.by_schedule();

@@ -161,7 +161,7 @@ fn copy(core: &mut Core, queue: &Queue, p: &Located, destinations: &[GpuAddress]
     }
     let source = GpuAddress(field(&p.packet, Field::Src));
     let bytes = field(&p.packet, Field::ByteCount);
-    core.charge(core.timing.copied(bytes));
+    core.charge_dma(bytes);
     for &to in destinations {
         // As if through a buffer, so a backwards copy gives the same bytes.
         let access = dma_access(queue, p);
@@ -185,7 +185,7 @@ fn fill(core: &mut Core, queue: &Queue, p: &Located) -> Exec {
         sel::fill_size::DWORD => (count / 4 * 4, data),
         other => return Err(Trouble::command(format!("fill size {other} is reserved"))),
     };
-    core.charge(core.timing.copied(bytes));
+    core.charge_dma(bytes);
     let result = core.bus.fill(&dma_access(queue, p), to, bytes, pattern);
     moved(core, queue, p, result, None, to, bytes);
     Ok(Flow::Done)

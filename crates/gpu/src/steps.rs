@@ -6,7 +6,7 @@
 //! an access, so nothing polls in vain.
 
 use crate::core::Core;
-use crate::cp;
+use crate::cp::{self, event};
 use crate::desc::QueueKind;
 use crate::model::Engines;
 use crate::queue::{Block, Queue, Seat};
@@ -27,6 +27,11 @@ impl When {
     /// Busy until `free`.
     pub(crate) fn from(free: u64) -> Self {
         Self { free, ready: None }
+    }
+
+    /// True if it is settled when it takes its next step.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready.is_some()
     }
 
     /// It has taken a step.
@@ -168,6 +173,16 @@ fn execute(core: &mut Core, queue: &mut Queue) -> Option<u64> {
     queue.me.when.see(core, from)
 }
 
+fn end_of_pipe(core: &mut Core, queue: &mut Queue) -> Option<u64> {
+    let from = match queue.end_of_pipe.front() {
+        Some(_) if !queue.end_of_pipe_ready() => None,
+        Some(_) if queue.ends.is_ready() => Some(0),
+        Some(event) => Some(core.now() + event::time(core, event)),
+        None => None,
+    };
+    queue.ends.see(core, from)
+}
+
 fn copy(core: &Core, queue: &mut Queue) -> Option<u64> {
     let waits = queue.waits_for_dma();
     let next = queue.cp_dma.front_mut()?;
@@ -228,8 +243,7 @@ impl Engines {
                 tell(execute(core, queue), Agent::Execute(at));
             }
             tell(copy(core, queue), Agent::Copy(at));
-            let ends = queue.end_of_pipe_ready().then(|| core.now() + core.timing.end_of_pipe);
-            tell(queue.ends.see(core, ends), Agent::EndOfPipe(at));
+            tell(end_of_pipe(core, queue), Agent::EndOfPipe(at));
             tell(queue.late.as_ref().map(|late| late.due), Agent::Late(at));
             tell(close(core, queue), Agent::Close(at));
         }

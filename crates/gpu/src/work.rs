@@ -3,7 +3,7 @@
 
 use crate::core::{Core, Shared};
 use crate::cp::{self, launch};
-use crate::cu::ComputeUnits;
+use crate::cu::{ComputeUnits, Seats};
 use crate::dispatch::Dispatch;
 use crate::group::{Group, Next, Worker, take_ordered_ids};
 use crate::steps::{Agent, Candidate, When};
@@ -72,6 +72,7 @@ struct Sending {
 struct Resident {
     started: u64,
     group: Group,
+    seats: Seats,
 }
 
 /// The shader work of a model run.
@@ -202,6 +203,8 @@ impl Work {
             seen.push(queue);
             let fits = self.units.fits(&active.dispatch);
             if let Some(ready) = active.when.see(core, fits.then_some(0)) {
+                // Others may have launched since it was first ready.
+                let ready = ready.max(core.pipes.launchers.free());
                 tell(Candidate { ready, agent: Agent::Launch(at), order: at as u64 });
             }
         }
@@ -263,12 +266,12 @@ impl Work {
     /// Starts the next group of an active dispatch. Gives the dispatch if it ended by
     /// that, as its kernel cannot run.
     pub(crate) fn launch(&mut self, core: &mut Core, at: usize) -> Option<Arc<Dispatch>> {
-        core.charge(core.timing.launch);
         core.touch(Resource::Units, true);
         let active = &mut self.active[at];
-        active.when.took(core);
+        active.when = When::from(core.now());
         let dispatch = active.dispatch.clone();
-        let cu = self.units.take(&dispatch)?;
+        let seats = self.units.take(&dispatch)?;
+        let cu = seats.cu;
         let cache = self.topology.instance(CacheClass::Instruction, cu as u32);
         let fetched = active.fetched.entry(cache).or_insert_with(|| {
             match launch::fetch_code(core, &dispatch, cu as u32) {
@@ -283,26 +286,40 @@ impl Work {
         let launch = active.next;
         active.next += 1;
         let (Some(fetched), Some(caches)) = (fetched.clone(), core.bus.caches()) else {
-            self.units.give(cu, &dispatch);
+            self.units.give(&seats, &dispatch);
             return self.count_ended(core, at);
         };
+        caches.take_traffic();
         let group = Group::start(&mut self.worker, caches, &fetched, launch, ordered, cu);
         let (dispatch, id, waves) = (dispatch.id, group.id, group.waves());
         core.emit(|| Event::GroupBegin { dispatch, group: id, waves });
         core.wave_faults(std::mem::take(&mut self.worker.faults));
-        self.add(core, group);
+        self.add(core, group, seats);
         None
     }
 
-    /// Makes a group resident; its waves go on when they have been set up.
-    fn add(&mut self, core: &Core, group: Group) {
-        let (started, at) = (self.started, core.now() + core.timing.wave_start);
+    /// Makes a group resident; each wave goes on when it has been launched, after the
+    /// one before, and has its descriptors.
+    fn add(&mut self, core: &mut Core, group: Group, seats: Seats) {
+        let waves = group.waves();
+        let traffic = core.bus.take_traffic();
+        let descriptors = core.timing.waits(&traffic) / u64::from(waves.max(1));
+        let moved = core.pipes.moved(core.now(), &traffic);
+        let cycles = core.timing.group(&group.dispatch.group_launch(waves));
+        let now = core.now();
+        let launchers = &mut core.pipes.launchers;
+        let started = self.started;
         self.started += 1;
         let slot = self.vacant.pop().unwrap_or(self.groups.len() as u32);
-        for wave in 0..group.waves() {
+        let mut passed = 0;
+        for wave in 0..waves {
+            let upto = cycles * u64::from(wave + 1) / u64::from(waves);
+            let launched = launchers.pass(now, upto - passed);
+            passed = upto;
+            let at = launched.max(moved) + core.timing.wave_start + descriptors;
             self.waves.insert(Ready { at, started, wave, slot });
         }
-        let resident = Some(Resident { started, group });
+        let resident = Some(Resident { started, group, seats });
         match self.groups.get_mut(slot as usize) {
             Some(place) => *place = resident,
             None => self.groups.push(resident),
@@ -323,7 +340,7 @@ impl Work {
         let Some(caches) = core.bus.caches() else { return WaveStep::default() };
         let group = &mut resident.group;
         let epoch = group.ordered_epoch();
-        let used = group.step_wave(&mut self.worker, caches, ready.wave, SLICE, paused);
+        let issued = group.step_wave(&mut self.worker, caches, ready.wave, SLICE, paused);
         if !group.is_over() {
             // Only what a wave stores last is still on its way when it ends.
             caches.land(Land::Unit(group.dispatch.unit(group.cu, ready.wave)));
@@ -336,7 +353,12 @@ impl Work {
             core.touch(Resource::Everything, true);
         }
         core.tell_accesses();
-        core.charge(core.timing.slice(group.dispatch.wave_size(), used));
+        let traffic = core.bus.take_traffic();
+        let cost = core.timing.slice(group.dispatch.wave_size(), &issued, &traffic);
+        let issued = self.units.issue(&resident.seats, ready.wave, core.now(), cost.issue);
+        let moved = core.pipes.moved(core.now(), &traffic);
+        core.charge_until(moved.max(issued + cost.wait));
+        let group = &resident.group;
         let free = core.now() + core.cost();
         let turn_moved = group.ordered_epoch() != epoch;
         self.go_on(ready, free);
@@ -387,7 +409,7 @@ impl Work {
     }
 
     fn end_group(&mut self, core: &mut Core, slot: usize) -> WaveStep {
-        let Some(Resident { group, .. }) = self.groups[slot].take() else {
+        let Some(Resident { group, seats, .. }) = self.groups[slot].take() else {
             return WaveStep::default();
         };
         self.vacant.push(slot as u32);
@@ -397,7 +419,7 @@ impl Work {
         let Some(at) = self.active.iter().position(|a| a.dispatch.id == dispatch.id) else {
             return step;
         };
-        self.units.give(group.cu, &self.active[at].dispatch);
+        self.units.give(&seats, &self.active[at].dispatch);
         core.touch(Resource::Units, true);
         let last = self.active[at].ended + LAST >= dispatch.total;
         let units = [0, group.waves().min(2) - 1].map(|wave| dispatch.unit(group.cu, wave));

@@ -364,6 +364,17 @@ impl Cache {
         self.lines[slot].dirty = 0;
     }
 
+    /// Number of dirty lines.
+    pub fn dirty_lines(&self) -> u64 {
+        let dirty = |&&s: &&u32| {
+            self.lines.get(s as usize).is_some_and(|l| l.dirty != 0 && l.way != NOWHERE)
+        };
+        let mut all: Vec<u32> = self.dirty.iter().filter(dirty).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all.len() as u64
+    }
+
     /// Keeps only the dirty bytes of a line.
     pub fn keep_dirty(&mut self, slot: usize) {
         let line = &mut self.lines[slot];

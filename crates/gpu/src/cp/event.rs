@@ -228,6 +228,13 @@ fn overtaken(core: &Core, event: &EndOfPipe, action: CacheAction) -> bool {
     acts_on_l2(action) && (core.profile.order.early_end_of_pipe.value || bare)
 }
 
+/// Cycles from the end of an event's work to its effect.
+pub(crate) fn time(core: &mut Core, event: &EndOfPipe) -> u64 {
+    let first = |&&a: &&CacheAction| !overtaken(core, event, a);
+    let actions = event.flush.actions.iter().filter(first).copied().collect();
+    core.end_of_pipe_time(&Flush { actions, range: event.flush.range })
+}
+
 /// The moment an end-of-pipe event takes effect: its actions, then its value, then
 /// what the value has overtaken, later.
 fn land(core: &mut Core, queue: &mut Queue, event: &EndOfPipe) {

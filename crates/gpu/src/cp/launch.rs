@@ -116,6 +116,8 @@ pub(crate) fn launch(core: &mut Core, queue: &mut Queue, l: &Launch) -> Result<(
         ordered,
         initiator: l.initiator,
         code: queue.regs.program(),
+        out_of_order: shuffled,
+        small_waves: size == WaveSize::W32 || !core.profile.has_wave32(),
         wgp_mode: core.profile.order.wgp_mode.value,
         grid,
     };

@@ -2,7 +2,7 @@
 
 use super::record::{Had, Recorder};
 use super::stores::Stores;
-use super::{Hierarchy, LostBytes};
+use super::{Hierarchy, LostBytes, Traffic};
 use crate::cache::SavedCache;
 use crate::coherent::MissRecord;
 
@@ -14,6 +14,7 @@ pub(super) struct Mark {
     record: Recorder,
     misses: Vec<MissRecord>,
     lost: Vec<LostBytes>,
+    traffic: Traffic,
     seq: u64,
 }
 
@@ -26,6 +27,7 @@ impl Hierarchy {
             topology: _,
             rules: _,
             classes: _,
+            depths: _,
             first: _,
             units: _,
             l2: _,
@@ -36,6 +38,7 @@ impl Hierarchy {
             // Scratch of the request that is being made; there is none.
             changed: _,
             had: _,
+            deepest: _,
             groups: _,
             writing: _,
             caches,
@@ -43,6 +46,7 @@ impl Hierarchy {
             stores,
             record,
             misses,
+            traffic,
             seq,
         } = self;
         self.mark = Some(Box::new(Mark {
@@ -51,6 +55,7 @@ impl Hierarchy {
             record: record.clone(),
             misses: misses.clone(),
             lost: backing.lost.clone(),
+            traffic: *traffic,
             seq: *seq,
         }));
     }
@@ -61,7 +66,7 @@ impl Hierarchy {
     /// there is no checkpoint.
     pub fn restore(&mut self) -> bool {
         let Some(mark) = &self.mark else { return false };
-        let Mark { caches, stores, record, misses, lost, seq } = &**mark;
+        let Mark { caches, stores, record, misses, lost, traffic, seq } = &**mark;
         for (cache, saved) in self.caches.iter_mut().zip(caches) {
             cache.restore(saved);
         }
@@ -70,6 +75,7 @@ impl Hierarchy {
         self.misses.clone_from(misses);
         self.backing.lost.clone_from(lost);
         self.backing.refresh();
+        self.traffic = *traffic;
         self.seq = *seq;
         self.changed = None;
         self.had = Had::default();

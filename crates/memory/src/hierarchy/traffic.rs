@@ -31,6 +31,25 @@ impl Hierarchy {
         std::mem::take(&mut self.traffic)
     }
 
+    /// Lines of L2 that are dirty.
+    pub fn dirty_lines(&self) -> u64 {
+        self.of_class(CacheClass::L2).map(|c| self.caches[c].dirty_lines()).sum()
+    }
+
+    /// Counts bytes that memory gave to someone who looked and made no access.
+    pub fn note_fetched(&mut self, bytes: u64) {
+        self.traffic.memory_bytes += bytes;
+    }
+
+    /// Counts as [`Self::note_fetched`] does what `look` accesses, whatever that is.
+    pub fn as_fetched<R>(&mut self, bytes: u64, look: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.traffic;
+        let result = look(self);
+        self.traffic = before;
+        self.note_fetched(bytes);
+        result
+    }
+
     /// A line was found in a cache.
     #[inline]
     pub(super) fn found_in(&mut self, cache: usize) {

@@ -39,7 +39,9 @@ fn stores_move_bytes_when_they_land_and_nobody_waits() {
     assert_eq!(since(&mut h), ([0; 4], 0, 0));
     h.land(Land::Unit(0));
     assert_eq!(since(&mut h), ([0; 4], 64, 0));
+    assert_eq!(h.dirty_lines(), 1);
     h.act(CacheAction::WritebackL2, None);
+    assert_eq!(h.dirty_lines(), 0);
     assert_eq!(since(&mut h), ([0; 4], 0, 64));
     h.act(CacheAction::WritebackL2, None);
     assert_eq!(since(&mut h), ([0; 4], 0, 0), "nothing is dirty any more");
