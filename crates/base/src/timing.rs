@@ -132,20 +132,42 @@ pub struct GroupLaunch {
 }
 
 impl LaunchTiming {
+    /// How sure the rate of such groups is, on all launchers together: where the rate
+    /// of one is derived, it is from that.
+    pub fn confidence(&self, g: &GroupLaunch) -> Confidence {
+        if !g.at_full_rate() {
+            return Confidence::Assumed;
+        }
+        match self.full_rate.confidence {
+            Confidence::Assumed => Confidence::Assumed,
+            Confidence::Confirmed | Confidence::Derived => self.launchers.confidence,
+        }
+    }
+
     /// Cycles of a launcher that a group takes.
     pub fn group_cycles(&self, g: &GroupLaunch) -> u64 {
-        let [_, y, z] = g.size;
-        let extra = match (y, z) {
-            (1, 1) => 0,
-            (_, 1) => 1,
-            _ => 2,
-        };
+        let extra = g.more_dimensions();
         let alone = g.waves == 1;
-        let full = g.out_of_order && g.small_waves && alone && extra == 0;
-        let wave = if full { self.full_rate.value } else { self.half_rate.value };
+        let wave = if g.at_full_rate() { self.full_rate.value } else { self.half_rate.value };
         let wave = u64::from(wave) + extra * u64::from(self.dimension.value);
         let group = if alone { 0 } else { u64::from(self.group.value) };
         u64::from(g.waves) * wave + group
+    }
+}
+
+impl GroupLaunch {
+    /// Dimensions beyond the first in which the group has threads.
+    fn more_dimensions(&self) -> u64 {
+        match self.size {
+            [_, 1, 1] => 0,
+            [_, _, 1] => 1,
+            _ => 2,
+        }
+    }
+
+    /// True if every condition of the full rate is met.
+    fn at_full_rate(&self) -> bool {
+        self.out_of_order && self.small_waves && self.waves == 1 && self.more_dimensions() == 0
     }
 }
 

@@ -35,6 +35,9 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List the device profiles; every number with its confidence
     Profiles,
+    /// Measure the model as a title would measure the console
+    #[command(after_help = EXIT_CODES)]
+    Bench(BenchArgs),
 }
 
 /// Options that decide how a scenario is built.
@@ -98,6 +101,23 @@ pub struct RunArgs {
     /// Exit code for findings, instead of 1
     #[arg(long, value_name = "N", default_value_t = 1, env = "WAVEFENCE_ERROR_EXITCODE")]
     pub error_exitcode: u8,
+}
+
+/// What `wavefence bench` measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Bench {
+    /// Waves per clock by wave size, waves per group, order and shape of the group
+    LaunchRate,
+}
+
+/// `wavefence bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// What to measure
+    pub bench: Bench,
+    /// Device profile, instead of all
+    #[arg(long, value_name = "NAME", env = "WAVEFENCE_PROFILE", value_parser = profile)]
+    pub profile: Option<ProfileName>,
 }
 
 /// `wavefence explain`.

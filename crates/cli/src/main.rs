@@ -11,6 +11,7 @@
 //! It knows nothing about packets' meaning, caches or shaders.
 
 mod args;
+mod bench;
 mod disasm;
 mod explain;
 mod failure;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
             Command::Offload(args) => offload::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Profiles => Ok(profiles::run()),
+            Command::Bench(args) => bench::run(&args),
         }
     };
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {

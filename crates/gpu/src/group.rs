@@ -101,8 +101,18 @@ impl Worker {
     /// Forgets what the groups run so far have left, and the waves of kernels from
     /// `kernels` on. What it keeps is room.
     pub(crate) fn reset(&mut self, kernels: usize) {
-        let Self { shared: _, waves, lds: _, slots: _, spent, ticks, faults, data_share, clock } =
-            self;
+        let Self {
+            shared: _,
+            waves,
+            lds: _,
+            slots: _,
+            spent,
+            ticks,
+            issued: _,
+            faults,
+            data_share,
+            clock,
+        } = self;
         waves.retain(|&(kernel, _), _| (kernel as usize) < kernels);
         (*spent, *ticks) = (0, 0);
         (*data_share, *clock) = (false, false);

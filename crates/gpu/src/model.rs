@@ -239,6 +239,8 @@ impl Run<'_> {
                 None
             }
         };
+        // What moved and nobody waits for makes others wait.
+        core.charge_traffic();
         if let Some(dispatch) = ended {
             engines.ended(core, &[dispatch]);
             (next.engines_stale, next.launches_stale) = (true, true);

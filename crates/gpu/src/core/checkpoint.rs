@@ -8,6 +8,7 @@ use crate::desc::Outcome;
 use crate::faults::Faults;
 use crate::flight::Flight;
 use crate::history::History;
+use crate::timing::Pipes;
 use std::sync::atomic::Ordering;
 
 /// A [`Core`] at one moment; memory and caches keep theirs. What only grows is kept
@@ -25,6 +26,7 @@ pub(crate) struct Mark {
     ending: Option<Outcome>,
     dispatch_queues: usize,
     flight: Flight,
+    pipes: Pipes,
     now: u64,
     cost: u64,
     packets: u64,
@@ -63,6 +65,7 @@ impl Core {
             ending,
             dispatch_queues,
             flight,
+            pipes,
             now,
             cost,
             packets,
@@ -83,6 +86,7 @@ impl Core {
             ending: ending.clone(),
             dispatch_queues: dispatch_queues.len(),
             flight: flight.clone(),
+            pipes: *pipes,
             now: *now,
             cost: *cost,
             packets: *packets,
@@ -104,6 +108,7 @@ impl Core {
             ending,
             dispatch_queues,
             flight,
+            pipes,
             now,
             cost,
             packets,
@@ -123,6 +128,7 @@ impl Core {
         self.flight.clone_from(flight);
         self.started.clear();
         (self.tracing, self.leaving) = (false, None);
+        self.pipes = *pipes;
         (self.now, self.cost, self.packets) = (*now, *cost, *packets);
     }
 }

@@ -8,4 +8,5 @@ mod fuzz;
 mod packets;
 mod rig;
 mod schedules;
+mod time;
 mod waits;
