@@ -361,6 +361,12 @@ pub trait Observer: Send {
     /// One event, in order.
     fn event(&mut self, event: &Event);
 
+    /// The GPU cycle of the events that come next (model run). Cycles may stay the
+    /// same from event to event, and never go back but to a checkpoint.
+    fn now(&mut self, cycle: u64) {
+        let _ = cycle;
+    }
+
     /// True if [`Self::access`] wants to be called. Asked once; where nobody
     /// listens no record is built.
     fn wants_accesses(&self) -> bool {

@@ -6,7 +6,8 @@
 //! - Three kinds of failure are three types: what the guest did ([`Fault`]),
 //!   what this host or this version cannot do ([`Limit`]), and our own bug (a
 //!   panic, never a value).
-//! - A number that describes the hardware carries its [`Confidence`].
+//! - A number that describes the hardware carries its [`Confidence`]; those of time
+//!   stand in one table per profile ([`timing`]).
 //!
 //! It knows nothing about packets, shaders, Direct3D names or files.
 

@@ -242,6 +242,44 @@ fn reports_and_traces_go_where_they_are_sent() {
 }
 
 #[test]
+fn a_model_run_tells_its_time_the_same_every_time() {
+    let dir = folder();
+    let clean = file(&dir, "clean.yaml", CLEAN.as_bytes());
+    let trace = dir.path().join("t.jsonl").display().to_string();
+    let run = |more: &[&str]| {
+        let mut args = vec!["run", &clean, "--profile", "series-x", "--report", "json"];
+        args.extend(more);
+        let output = wavefence(&args);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
+        let number = |key: &str| report["stats"][key].as_u64();
+        (number("cycles"), number("nanoseconds"))
+    };
+    let (cycles, nanoseconds) = run(&[]);
+    let cycles = cycles.expect("a model run has time");
+    assert!(cycles > 0);
+    assert_eq!(nanoseconds, Some(cycles * 1000 / 1825));
+    // The checker and the trace change nothing, nor does the number of processors.
+    for more in [&[][..], &["--no-check"], &["--trace", &trace]] {
+        assert_eq!(run(more), (Some(cycles), nanoseconds), "{more:?}");
+    }
+    assert_eq!(run(&["--fast"]), (None, None));
+    let events = fs::read_to_string(&trace).expect("a trace");
+    let at = |line: &str| {
+        let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        event["cycle"].as_u64().expect("a cycle")
+    };
+    let times: Vec<u64> = events.lines().map(at).collect();
+    assert!(times.is_sorted(), "{events}");
+    assert_eq!(times.last(), Some(&cycles), "{events}");
+    let text = stdout(&wavefence(&["run", &clean, "--profile", "series-x"]));
+    let time = format!("time:     {cycles} GPU cycles, ");
+    assert!(text.contains(&time) && text.contains("microseconds (assumed)"), "{text}");
+    let fast = stdout(&wavefence(&["run", &clean, "--profile", "series-x", "--fast"]));
+    assert!(!fast.contains("GPU cycles"), "{fast}");
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_wavefence"))
         .arg("profiles")

@@ -376,6 +376,11 @@ impl Device {
         self.write(address, &bytes)
     }
 
+    /// GPU cycles that have passed in model runs; 0 in a fast run, which has no time.
+    pub fn cycles(&self) -> u64 {
+        self.hardware.cycles()
+    }
+
     /// The dwords of the global data share from byte `offset`, for tests.
     pub fn gds_dword(&self, offset: u32) -> Option<u32> {
         self.hardware.gds_dword(offset)

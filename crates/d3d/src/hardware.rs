@@ -72,6 +72,10 @@ impl Hardware {
         Ok(out)
     }
 
+    pub(crate) fn cycles(&self) -> u64 {
+        self.device.cycles()
+    }
+
     pub(crate) fn gds_dword(&self, offset: u32) -> Option<u32> {
         self.device.gds_read(offset)
     }

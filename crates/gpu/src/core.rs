@@ -328,6 +328,7 @@ impl Core {
         self.bus.drain(|access| observers.access(access));
         let event = event();
         for (observer, _) in &mut observers.list {
+            observer.now(self.now);
             observer.event(&event);
         }
     }

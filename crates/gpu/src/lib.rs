@@ -10,8 +10,12 @@
 //!   program without races.
 //! - The order of a model run is that of virtual time, GPU cycles: every agent is
 //!   ready at a cycle and busy for what its step costs, and the step that is ready
-//!   first is taken (`model.rs`, ties included). What a step costs stands in one
-//!   place (`timing.rs`), every number of it assumed.
+//!   first is taken (`model.rs`, ties included). What a step costs is the profile's
+//!   ([`wavefence_base::timing`]), reckoned in one place (`timing.rs`): an engine per
+//!   packet, a wave by what it issued on its SIMD and how far down its reads went,
+//!   bytes by what passes L2, memory or DMA one after the other. Where a group fits is
+//!   the profile's too ([`wavefence_base::occupancy`]). Whether somebody listens
+//!   changes no cycle.
 //! - Where a [`wavefence_base::Schedule`] is attached it chooses instead
 //!   ([`Device::set_schedule`]): at each point every step that can be taken is
 //!   offered, what time would take first in front. A blocked engine is offered if its

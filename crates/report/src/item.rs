@@ -20,6 +20,19 @@ pub struct Stats {
     pub values: u64,
     /// Copies and fills.
     pub transfers: u64,
+    /// GPU cycles of a model run; a fast run has no time.
+    pub cycles: Option<u64>,
+    /// The same by the profile's clock, rounded down.
+    pub nanoseconds: Option<u64>,
+}
+
+impl Stats {
+    /// Puts down the time of a model run, by a clock of so many MHz.
+    pub fn set_cycles(&mut self, cycles: u64, clock_mhz: u32) {
+        let nanoseconds = u128::from(cycles) * 1000 / u128::from(clock_mhz.max(1));
+        self.cycles = Some(cycles);
+        self.nanoseconds = Some(u64::try_from(nanoseconds).unwrap_or(u64::MAX));
+    }
 }
 
 /// A call that breaks an API rule.

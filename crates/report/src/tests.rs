@@ -118,7 +118,16 @@ fn whole() -> Report {
         profile: "series-x".into(),
         generation: "gfx10.3".into(),
         mode: "model".into(),
-        stats: Stats { submits: 2, dispatches: 3, groups: 12, waits: 1, values: 1, transfers: 0 },
+        stats: Stats {
+            submits: 2,
+            dispatches: 3,
+            groups: 12,
+            waits: 1,
+            values: 1,
+            transfers: 0,
+            cycles: Some(3650),
+            nanoseconds: Some(2000),
+        },
         errors: vec![error(true)],
         findings: vec![finding("proven", false)],
         faults: vec![FaultItem {

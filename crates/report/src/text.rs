@@ -67,6 +67,11 @@ fn head(out: &mut String, r: &Report) {
             count(s.waits, "wait")
         ),
     );
+    if let (Some(cycles), Some(ns)) = (s.cycles, s.nanoseconds) {
+        // Times follow from assumed numbers: see `wavefence profiles`.
+        let us = format!("{}.{:03}", ns / 1000, ns % 1000);
+        line(out, &format!("time:     {cycles} GPU cycles, {us} microseconds (assumed)"));
+    }
     out.push('\n');
 }
 

@@ -1,14 +1,14 @@
-//! Events as JSON lines: one object per event, keys in a fixed order, numbers in
-//! decimal and addresses in hexadecimal text. The same run gives the same bytes.
+//! Events as JSON lines: one object per event, its GPU cycle behind its name, keys in
+//! a fixed order, numbers in decimal and addresses in hexadecimal text. The same run gives the same bytes.
 
 use serde_json::{Map, Value, json};
 use wavefence_base::{Event, GpuAddress, GpuRange, WaveSize, Writer};
 
-/// One line for one event, without the line break.
-pub fn line(event: &Event) -> String {
+/// One line for one event at a GPU cycle, without the line break.
+pub fn line(event: &Event, cycle: u64) -> String {
     let (name, fields) = fields(event);
     // Written by hand so that `event` comes first and the order is ours.
-    let mut out = format!("{{\"event\":\"{name}\"");
+    let mut out = format!("{{\"event\":\"{name}\",\"cycle\":{cycle}");
     for (key, value) in fields {
         out.push_str(&format!(",\"{key}\":{value}"));
     }
@@ -211,15 +211,15 @@ mod tests {
                 color: 0xFF00_0000,
             },
         ];
-        let lines: Vec<String> = events.iter().map(line).collect();
+        let lines: Vec<String> = events.iter().zip(7..).map(|(e, cycle)| line(e, cycle)).collect();
         for line in &lines {
             assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
             assert!(!line.contains('\n'));
         }
         insta::assert_snapshot!(lines.join("\n"), @r##"
-    {"event":"submit","submit":0,"queue":1,"buffer":{"at":"0x1000","bytes":64}}
-    {"event":"value-written","by":"queue1 dispatch2","packet":null,"address":"0x10","value":18446744073709551615,"bytes":8}
-    {"event":"marker","queue":0,"packet":"0x4","depth":1,"text":"a \"b\"\n","color":"0xff000000"}
+    {"event":"submit","cycle":7,"submit":0,"queue":1,"buffer":{"at":"0x1000","bytes":64}}
+    {"event":"value-written","cycle":8,"by":"queue1 dispatch2","packet":null,"address":"0x10","value":18446744073709551615,"bytes":8}
+    {"event":"marker","cycle":9,"queue":0,"packet":"0x4","depth":1,"text":"a \"b\"\n","color":"0xff000000"}
     "##);
     }
 }

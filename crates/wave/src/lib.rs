@@ -8,6 +8,8 @@
 //!   approximation, so results are the same on every machine.
 //! - 8 and 16 bits lie zero-extended in a word per lane, 64 bits in two rows of
 //!   words; what is 32 bits wide keeps its own, quicker forms.
+//! - A wave counts what it issues by family ([`exec::Issued`]); what that takes is for
+//!   the device to say.
 //! - A wave can stop at a barrier, at an ordered operation or when its budget
 //!   ends, and be run on later from there.
 //!

@@ -178,6 +178,9 @@ impl<'a> Prepared<'a> {
             judge::judge(&self.cx, &self.device, &self.world, &mut report)?;
         }
         report.stats = self.tracker.stats();
+        if self.start.mode == "model" {
+            report.stats.set_cycles(self.device.cycles(), self.device.profile().clock_mhz.value);
+        }
         Ok(report)
     }
 

@@ -11,6 +11,8 @@ use wavefence_report::{Stats, Tree, TreeState, trace};
 #[derive(Default)]
 struct State {
     stats: Stats,
+    /// The GPU cycle of what is told.
+    cycle: u64,
     trace: Option<Box<dyn Write + Send>>,
     trace_error: Option<std::io::Error>,
     /// Submissions in order: the queue, whether it is done, and the last packet
@@ -211,11 +213,15 @@ fn nest_dyn<'a>(
 }
 
 impl Observer for Tracker {
+    fn now(&mut self, cycle: u64) {
+        self.with(|s| s.cycle = cycle);
+    }
+
     fn event(&mut self, event: &Event) {
         self.with(|s| {
             s.count(event);
             if let Some(trace) = &mut s.trace
-                && let Err(error) = writeln!(trace, "{}", trace::line(event))
+                && let Err(error) = writeln!(trace, "{}", trace::line(event, s.cycle))
             {
                 s.trace = None;
                 s.trace_error = Some(error);

@@ -3,7 +3,7 @@
 use super::alloc::Places;
 use super::check::refuse;
 use super::flatten::{Lane, List, Node};
-use super::{Flat, Step, Target, issue};
+use super::{Flat, Plain, Step, Target, issue};
 use crate::exec::Issued;
 use crate::simd::{Code, Isa, LaneKind, as_words, bits};
 use std::sync::Arc;
@@ -61,15 +61,11 @@ pub fn emit(
             Node::Inst(Inst::Builtin { .. }, _) => continue,
             Node::Inst(Inst::Load { dst, space, addr, order }, loc) => {
                 let plain = flat.plain(&dst, space, addr, order, loc.0);
-                let step = if plain.is_words() { Step::Load } else { Step::LoadSized };
-                flat.add(step(flat.accesses.len() as u32), issue::plain(&plain));
-                flat.accesses.push(plain);
+                flat.add_plain(plain, [Step::Load, Step::LoadSized]);
             }
             Node::Inst(Inst::Store { src, space, addr, order }, loc) => {
                 let plain = flat.plain(&src, space, addr, order, loc.0);
-                let step = if plain.is_words() { Step::Store } else { Step::StoreSized };
-                flat.add(step(flat.accesses.len() as u32), issue::plain(&plain));
-                flat.accesses.push(plain);
+                flat.add_plain(plain, [Step::Store, Step::StoreSized]);
             }
             Node::Inst(inst, loc) => {
                 flat.add(Step::Inst(flat.insts.len() as u32), issue::inst(&inst, size));
@@ -100,6 +96,13 @@ impl Flat {
     fn add(&mut self, step: Step, issued: Issued) {
         self.steps.push(step);
         self.issued.push(issued);
+    }
+
+    /// Adds a load or store: of words, or of another width or by address.
+    fn add_plain(&mut self, plain: Plain, [words, sized]: [fn(u32) -> Step; 2]) {
+        let step = if plain.is_words() { words } else { sized };
+        self.add(step(self.accesses.len() as u32), issue::plain(&plain));
+        self.accesses.push(plain);
     }
 }
 
