@@ -26,7 +26,7 @@ fn issued(kernel: &Arc<Kernel>, size: WaveSize, threads: u32, budget: u64) -> [u
     let mut sum = [0; 6];
     loop {
         let (port, services, budget) = (&mut memory, &mut Device::default(), &mut budget.clone());
-        let stop = wave.run(&mut Env { port, lds: &mut lds, services, budget });
+        let stop = wave.run(&mut Env { port, lds: &mut lds, services, budget, pause: false });
         let more = wave.take_issued().unwrap();
         for family in OpFamily::ALL {
             sum[family.index()] += more.count(family);
