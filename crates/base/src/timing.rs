@@ -327,7 +327,7 @@ impl Timing {
             cycles("MEC per packet", e.mec_packet),
             cycles("SDMA per packet", e.sdma_packet),
             cycles("from PFP to ME", e.hand_over),
-            cycles("between looks at a value", e.poll),
+            cycles("between looks at values", e.poll),
             cycles("dispatch to first group", e.dispatch),
             cycles("end of work to end of pipe", e.end_of_pipe),
             cycles("last groups' stores to L2", e.group_stores),
