@@ -123,16 +123,20 @@ impl Occupancy {
     }
 
     /// Every number with its unit and mark, for printing.
-    pub fn rows(&self) -> Vec<(&'static str, String, Confidence)> {
+    pub(crate) fn rows(&self, has_wave32: bool) -> Vec<(&'static str, String, Confidence)> {
+        let gfx10 = |(name, value, mark)| match has_wave32 {
+            true => (name, value, mark),
+            false => (name, "none".to_string(), Confidence::Confirmed),
+        };
         vec![
             row("SIMDs per CU", self.simds, ""),
             row("waves per SIMD", self.waves_per_simd, ""),
-            row("vector registers (wave32)", self.registers32, ""),
+            gfx10(row("vector registers (wave32)", self.registers32, "")),
             row("vector registers (wave64)", self.registers64, ""),
-            row("given in (wave32)", self.granule32, ""),
-            row("given in (wave64)", self.granule64, ""),
+            gfx10(row("registers given in (wave32)", self.granule32, "")),
+            row("registers given in (wave64)", self.granule64, ""),
             row("group-shared memory per CU", self.lds_bytes, " B"),
-            row("given in", self.lds_granule, " B"),
+            row("group-shared memory given in", self.lds_granule, " B"),
             row("groups of several waves per CU", self.barriers, ""),
             row("groups per CU", self.groups, ""),
         ]

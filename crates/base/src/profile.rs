@@ -251,8 +251,8 @@ impl Profile {
         ];
         rows.extend(self.caches.rows());
         rows.extend(self.order.rows());
-        rows.extend(self.occupancy.rows());
-        rows.extend(self.timing.rows());
+        rows.extend(self.occupancy.rows(self.has_wave32()));
+        rows.extend(self.timing.rows(self.has_wave32()));
         rows
     }
 }

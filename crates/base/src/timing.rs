@@ -316,8 +316,13 @@ impl Timing {
         }
     }
 
-    /// Every number with its unit and mark, for printing.
-    pub fn rows(&self) -> Vec<(&'static str, String, Confidence)> {
+    /// Every number with its unit and mark, for printing. What does not exist where
+    /// there are no waves of 32 lanes, GL1 too, has none.
+    pub(crate) fn rows(&self, has_wave32: bool) -> Vec<(&'static str, String, Confidence)> {
+        let gfx10 = |(name, value, mark)| match has_wave32 {
+            true => (name, value, mark),
+            false => (name, "none".to_string(), Confidence::Confirmed),
+        };
         let cycles = |name, m| row(name, m, " cycles");
         let bytes = |name, m| row(name, m, " B/clock");
         let (e, l, m) = (&self.engines, &self.launch, &self.memory);
@@ -356,14 +361,19 @@ impl Timing {
             "issue, memory (wave32)",
         ];
         rows.extend(NAMES.into_iter().zip(self.issue.wave64).map(|(n, m)| cycles(n, m)));
-        rows.extend(NAMES32.into_iter().zip(self.issue.wave32).map(|(n, m)| cycles(n, m)));
-        const DEPTHS: [&str; 4] = ["read, L1/L0 or K$", "read, GL1", "read, L2", "read, memory"];
-        rows.extend(DEPTHS.into_iter().zip(m.latency).map(|(n, m)| cycles(n, m)));
+        rows.extend(NAMES32.into_iter().zip(self.issue.wave32).map(|(n, m)| gfx10(cycles(n, m))));
+        let [near, gl1, l2, memory] = m.latency;
+        rows.extend([
+            cycles("read, L1/L0 or K$", near),
+            gfx10(cycles("read, GL1", gl1)),
+            cycles("read, L2", l2),
+            cycles("read, memory", memory),
+        ]);
         rows.extend([
             cycles("read, group-shared", m.shared_latency),
             bytes("L2", m.l2_bytes),
             bytes("memory", m.memory_bytes),
-            cycles("cache actions of a packet", m.flush),
+            cycles("cache actions per packet", m.flush),
             row("lines dropped", m.dropped_lines, "/clock"),
             bytes("DMA engines together", m.dma_bytes),
             bytes("CP DMA", m.cp_dma_bytes),
