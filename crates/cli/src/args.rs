@@ -4,6 +4,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use wavefence_base::{Generation, ProfileName};
 use wavefence_pm4::Ring;
+use wavefence_scenario::explore::hunt::Strategy;
+use wavefence_scenario::explore::search::Shard;
 
 /// Runs Direct3D-for-Xbox command lists on a software GPU and tells what is wrong
 /// with them.
@@ -26,6 +28,9 @@ pub enum Command {
     /// Run a scenario and judge it
     #[command(after_help = EXIT_CODES)]
     Run(RunArgs),
+    /// Look for an order of events in which a scenario goes wrong
+    #[command(after_help = EXIT_CODES)]
+    Explore(ExploreArgs),
     /// Print the packets of a scenario's command lists, or of a raw dump
     Disasm(DisasmArgs),
     /// Run tests of LLVM's offload-test-suite
@@ -83,6 +88,9 @@ pub struct RunArgs {
     /// Print at most N findings, N faults and N errors in full
     #[arg(long, value_name = "N", default_value_t = 50, env = "WAVEFENCE_MAX_ERRORS")]
     pub max_errors: usize,
+    /// Repeat the run that STRING, which `wavefence explore` printed, stands for
+    #[arg(long, value_name = "STRING", env = "WAVEFENCE_REPLAY", conflicts_with = "fast")]
+    pub replay: Option<String>,
     /// End the run at the first fault
     #[arg(long, env = "WAVEFENCE_STOP_ON_FAULT")]
     pub stop_on_fault: bool,
@@ -118,6 +126,71 @@ pub struct BenchArgs {
     /// Device profile, instead of all
     #[arg(long, value_name = "NAME", env = "WAVEFENCE_PROFILE", value_parser = profile)]
     pub profile: Option<ProfileName>,
+}
+
+/// `wavefence explore`.
+#[derive(Debug, Args)]
+pub struct ExploreArgs {
+    /// The scenario (YAML)
+    pub file: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "a doc comment would become the help text")]
+    pub build: BuildArgs,
+    /// How orders are chosen: auto (departures from the plain order, then every order
+    /// if they are few, else random and pct by turns), random, pct or exhaustive
+    #[arg(long, value_name = "NAME", default_value = "auto", env = "WAVEFENCE_STRATEGY", value_parser = strategy)]
+    pub strategy: Strategy,
+    /// Seed of random choices
+    #[arg(long, value_name = "N", default_value_t = 0, env = "WAVEFENCE_SEED")]
+    pub seed: u64,
+    /// Orders that are run at most [default: the scenario's, else 2000]
+    #[arg(long, value_name = "N", env = "WAVEFENCE_SCHEDULES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub schedules: Option<u64>,
+    /// Events that pct puts into one order: it changes priorities at N - 1 points
+    #[arg(long, value_name = "N", default_value_t = 3, env = "WAVEFENCE_DEPTH", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub depth: u32,
+    /// With exhaustive: only orders in which something is held back at most N times
+    #[arg(long, value_name = "N", env = "WAVEFENCE_PREEMPTIONS")]
+    pub preemptions: Option<u32>,
+    /// Times that a cache may lose its lines in a run [default: the scenario's, else 1]
+    #[arg(long, value_name = "N", env = "WAVEFENCE_EVICTIONS")]
+    pub evictions: Option<u32>,
+    /// Steps after which a run is cut
+    #[arg(long, value_name = "N", default_value_t = 100_000, env = "WAVEFENCE_MAX_STEPS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_steps: u64,
+    /// Go on after the first that goes wrong, and list what is different
+    #[arg(long, env = "WAVEFENCE_KEEP_GOING")]
+    pub keep_going: bool,
+    /// Threads; the answer does not depend on them. 0 is one per processor
+    #[arg(long, value_name = "N", default_value_t = 1, env = "WAVEFENCE_JOBS")]
+    pub jobs: usize,
+    /// Make part K of N, and write what came of it to stdout (or --output) for --merge
+    #[arg(long, value_name = "K/N", env = "WAVEFENCE_SHARD", value_parser = shard, conflicts_with = "merge")]
+    pub shard: Option<Shard>,
+    /// Where --shard writes
+    #[arg(long, value_name = "FILE", env = "WAVEFENCE_OUTPUT", requires = "shard")]
+    pub output: Option<PathBuf>,
+    /// Put the parts that --shard wrote together instead of searching
+    #[arg(long, value_name = "FILE", env = "WAVEFENCE_MERGE", num_args = 1..)]
+    pub merge: Vec<PathBuf>,
+    /// Judge by results, hangs and faults alone, not by the hazard rules
+    #[arg(long, env = "WAVEFENCE_NO_CHECK")]
+    pub no_check: bool,
+    /// Write a report as text or json, to PATH or else to stdout [default: text]
+    #[arg(long = "report", value_name = "FORMAT[=PATH]", env = "WAVEFENCE_REPORT", value_parser = report)]
+    pub reports: Vec<ReportArg>,
+    /// Print at most N findings, N faults and N errors in full
+    #[arg(long, value_name = "N", default_value_t = 50, env = "WAVEFENCE_MAX_ERRORS")]
+    pub max_errors: usize,
+    /// Take out the findings and faults that the lines of FILE fit (by rule, resource, place)
+    #[arg(long, value_name = "FILE", env = "WAVEFENCE_SUPPRESS")]
+    pub suppress: Vec<PathBuf>,
+    /// Findings and faults that FILE knows are shown, but do not count
+    #[arg(long, value_name = "FILE", env = "WAVEFENCE_BASELINE")]
+    pub baseline: Option<PathBuf>,
+    /// Exit code for findings, instead of 1
+    #[arg(long, value_name = "N", default_value_t = 1, env = "WAVEFENCE_ERROR_EXITCODE")]
+    pub error_exitcode: u8,
 }
 
 /// `wavefence explain`.
@@ -229,6 +302,18 @@ fn wave(text: &str) -> Result<u32, String> {
     one_of(text, [32, 64], u32::to_string)
 }
 
+fn strategy(text: &str) -> Result<Strategy, String> {
+    one_of(text, Strategy::ALL, |s| s.name().to_owned())
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+    match numbers {
+        Some((k, n)) if (1..=n).contains(&k) => Ok(Shard { index: k - 1, of: n }),
+        Some(_) | None => Err("write K/N with K from 1 to N".into()),
+    }
+}
+
 fn generation(text: &str) -> Result<Generation, String> {
     one_of(text, Generation::ALL, |g| g.to_string())
 }
@@ -288,6 +373,9 @@ mod tests {
         assert!(report("json=a=b").is_ok_and(|r| r.path == Some("a=b".into())));
         assert!(report("sarif").is_err());
         assert!(image("Photo").is_err());
+        assert_eq!(shard("2/3"), Ok(Shard { index: 1, of: 3 }));
+        assert!(shard("0/3").is_err() && shard("4/3").is_err() && shard("1").is_err());
+        assert!(strategy("pct").is_ok() && strategy("dfs").is_err());
         assert_eq!(
             profile("serie-x"),
             Err("there are xbox-one, xbox-one-s, xbox-one-x, series-s, series-x; did you mean series-x?".into())

@@ -14,6 +14,7 @@ mod args;
 mod bench;
 mod disasm;
 mod explain;
+mod explore;
 mod failure;
 mod offload;
 mod profiles;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         let _done = done;
         match cli.command {
             Command::Run(args) => run::run(&args),
+            Command::Explore(args) => explore::run(&args),
             Command::Disasm(args) => disasm::run(&args),
             Command::Offload(args) => offload::run(&args),
             Command::Explain(args) => explain::run(&args),

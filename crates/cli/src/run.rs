@@ -8,6 +8,9 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use wavefence_report::filter::{self, Suppression};
 use wavefence_report::{Outcome, Report, text};
+use wavefence_scenario::explore::driver::{Driver, Keep};
+use wavefence_scenario::explore::scene::told_of_cut;
+use wavefence_scenario::explore::{Handle, Replay, ReplayError};
 use wavefence_scenario::run::RunOptions;
 use wavefence_scenario::{Scenario, Source, format, load, run as runner};
 
@@ -21,6 +24,10 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     });
+    let replay = match &args.replay {
+        Some(text) => Some(replay(text, &source, &mut options)?),
+        None => None,
+    };
     if let Some(path) = &args.trace {
         options.trace = Some(Box::new(BufWriter::new(create(path)?)));
     }
@@ -35,6 +42,9 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
     let suppressions = Filters::read(&args.suppress)?;
     let baseline = Filters::read(args.baseline.as_slice())?;
     let mut report = runner::run(&source, &scenario, options)?;
+    if let Some(handle) = &replay {
+        told_of_cut(&handle.finish(), &mut report);
+    }
     suppressions.each(|list| report.suppress(list), "fits nothing in this run");
     baseline.each(|list| report.know(list), "is known, but did not happen in this run");
     if let Some(path) = &args.write_baseline {
@@ -46,7 +56,10 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
             filter::parse(&text).map_err(|e| Failure::Input(format!("{}: {e}", path.display())))?;
         report.know(&known);
     }
-    show(args, files, &report)?;
+    let plain = [ReportArg { format: ReportFormat::Text, path: None }];
+    let (reports, files) =
+        if args.reports.is_empty() { (&plain[..], vec![None]) } else { (&args.reports[..], files) };
+    show(reports, files, &report, args.max_errors)?;
     Ok(match report.outcome() {
         Outcome::Findings => args.error_exitcode,
         outcome @ (Outcome::Clean
@@ -57,17 +70,38 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
     })
 }
 
+/// Has the run go as a replay string says.
+fn replay(text: &str, source: &Source, options: &mut RunOptions) -> Result<Handle, Failure> {
+    let bad = |e: ReplayError| Failure::Input(format!("--replay: {e}"));
+    let replay = Replay::parse(text).map_err(bad)?;
+    replay.check(&source.text).map_err(bad)?;
+    if options.profile.is_some_and(|p| p != replay.profile) {
+        let message = format!("--replay: it was made on {}, not on the --profile", replay.profile);
+        return Err(Failure::Input(message));
+    }
+    options.profile = Some(replay.profile);
+    let handle = Handle::new(Driver::replay(&replay, Keep::Choices));
+    options.schedule = Some(handle.clone());
+    Ok(handle)
+}
+
 /// Files of suppressions, with what they hold.
-struct Filters(Vec<(PathBuf, Vec<Suppression>)>);
+pub struct Filters(Vec<(PathBuf, Vec<Suppression>)>);
 
 impl Filters {
-    fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
+    /// Reads them.
+    pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
         let one = |path: &PathBuf| {
             let bad = |e: String| Failure::Input(format!("{}: {e}", path.display()));
             let text = std::fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
             Ok((path.clone(), filter::parse(&text).map_err(|e| bad(e.to_string()))?))
         };
         paths.iter().map(one).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Uses each file.
+    pub fn all<'a>(&'a self, mut use_it: impl FnMut(&'a [Suppression])) {
+        self.0.iter().for_each(|(_, list)| use_it(list));
     }
 
     /// Uses each file and tells which of its lines were of no use.
@@ -127,14 +161,17 @@ pub fn create(path: &Path) -> Result<File, Failure> {
     File::create(path).map_err(bad)
 }
 
-fn show(args: &RunArgs, files: Vec<Option<File>>, report: &Report) -> Result<(), Failure> {
+/// Writes reports, and one line to stdout if none goes there.
+pub fn show(
+    reports: &[ReportArg],
+    files: Vec<Option<File>>,
+    report: &Report,
+    max_errors: usize,
+) -> Result<(), Failure> {
     let render = |format| match format {
-        ReportFormat::Text => text::print(report, args.max_errors),
+        ReportFormat::Text => text::print(report, max_errors),
         ReportFormat::Json => report.json() + "\n",
     };
-    let plain = [ReportArg { format: ReportFormat::Text, path: None }];
-    let (reports, files) =
-        if args.reports.is_empty() { (&plain[..], vec![None]) } else { (&args.reports[..], files) };
     let mut to_stdout = false;
     for (arg, file) in reports.iter().zip(files) {
         let text = render(arg.format);

@@ -1,6 +1,6 @@
 //! Output: stdout for results, stderr for problems.
 
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -47,9 +47,15 @@ pub fn bar(len: usize) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let bar = ProgressBar::new(len as u64);
+    let bar = ProgressBar::new(len as u64).with_style(style());
     bar.enable_steady_tick(Duration::from_millis(120));
     bar
+}
+
+fn style() -> ProgressStyle {
+    // The template is a constant: a wrong one would only lose the rate.
+    ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 /// Writes a result. A reader that has gone away is no error of ours.

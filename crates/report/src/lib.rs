@@ -9,6 +9,7 @@
 //!
 //! It knows nothing about files, terminals or how a run is made.
 
+pub mod exploration;
 pub mod filter;
 pub mod hang;
 pub mod item;
@@ -16,6 +17,7 @@ pub mod outcome;
 pub mod text;
 pub mod trace;
 
+pub use exploration::{Exploration, FoundItem};
 pub use hang::{Hang, Tree, TreeState, Wait, verdict_name};
 pub use item::{
     CallErrorItem, Check, FaultItem, FindingItem, Output, PrintedItem, Stats, WarningItem,
@@ -63,6 +65,8 @@ pub struct Report {
     pub checks: Vec<Check>,
     /// Files written.
     pub outputs: Vec<Output>,
+    /// The search over orders that this run came out of, if it was one.
+    pub exploration: Option<Exploration>,
 }
 
 impl Report {

@@ -54,6 +54,8 @@ pub(crate) fn of(report: &Report) -> Outcome {
         Outcome::BadInput
     } else if report.limit.is_some() {
         Outcome::Limit
+    } else if report.exploration.as_ref().is_some_and(|e| e.expected) {
+        Outcome::Clean
     } else if report.hang.as_ref().is_some_and(|h| !h.expected) {
         Outcome::Hang
     } else if report.checks.iter().any(|c| !c.passed) {

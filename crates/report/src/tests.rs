@@ -1,3 +1,4 @@
+mod exploration;
 mod filter;
 mod schema;
 

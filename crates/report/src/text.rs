@@ -1,5 +1,6 @@
 //! The report as text.
 
+use crate::exploration;
 use crate::hang::{Hang, Tree, TreeState};
 use crate::{FindingItem, Outcome, Report};
 use std::fmt::Write;
@@ -12,6 +13,9 @@ const WIDTH: usize = 96;
 pub fn print(report: &Report, max_findings: usize) -> String {
     let mut out = String::new();
     head(&mut out, report);
+    if let Some(exploration) = &report.exploration {
+        exploration::print(&mut out, exploration, &report.scenario, max_findings);
+    }
     errors(&mut out, report, max_findings);
     warnings(&mut out, report, max_findings);
     findings(&mut out, report, max_findings);
@@ -85,6 +89,9 @@ pub fn summary(r: &Report) -> String {
     };
     let advice = found("advice");
     let detail = match outcome {
+        Outcome::Clean if r.exploration.as_ref().is_some_and(|e| e.expected) => {
+            "found what the scenario says".to_string()
+        }
         Outcome::Clean if r.checks.len() == 1 => "1 check holds".to_string(),
         Outcome::Clean => format!("{} checks hold", r.checks.len()),
         Outcome::BadInput => {

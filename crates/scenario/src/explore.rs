@@ -23,8 +23,10 @@ pub mod hunt;
 pub mod order;
 pub mod part;
 pub mod replay;
+pub mod scene;
 pub mod search;
 pub mod shrink;
+pub mod words;
 
 #[cfg(test)]
 mod tests;

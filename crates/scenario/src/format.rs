@@ -5,12 +5,13 @@
 //! `Buffers`, `Samplers`, `DescriptorSets`, `DispatchParameters` and `Results`
 //! mean what they mean there. A file without `CommandLists` runs its shaders as
 //! one list on one queue. `Profile`, `Memory`, `Images`, `Queues`, `Fences`,
-//! `CommandLists`, `Submit` and `Expect` are ours.
+//! `CommandLists`, `Submit`, `Expect` and `Explore` are ours.
 
 pub mod binding;
 pub mod buffer;
 pub mod call;
 pub mod expect;
+pub mod explore;
 pub mod image;
 pub mod push;
 pub mod shader;
@@ -24,6 +25,7 @@ use binding::{DescriptorSetDecl, SamplerDecl};
 use buffer::BufferDecl;
 use call::Arg;
 use expect::{Expect, ResultDecl};
+use explore::ExploreDecl;
 use image::ImageDecl;
 use shader::ShaderDecl;
 use submit::{FenceDecl, ListDecl, MemoryDecl, QueueDecl, Step};
@@ -62,6 +64,8 @@ pub struct Scenario {
     pub results: Vec<ResultDecl>,
     /// What is to happen.
     pub expect: Expect,
+    /// What exploring it is to find.
+    pub explore: ExploreDecl,
 }
 
 /// Reads a scenario.
@@ -142,6 +146,7 @@ fn top(r: &Reader, root: &Node, read_shader: ReadShader) -> Option<Scenario> {
     let dispatch = m.opt("DispatchParameters", dispatch_parameters);
     let results = each(&mut m, "Results", expect::result);
     let expect = m.opt("Expect", expect::expect);
+    let explore = m.opt("Explore", explore::explore);
     for (key, why) in REFUSED {
         m.refuse(key, why);
     }
@@ -163,6 +168,7 @@ fn top(r: &Reader, root: &Node, read_shader: ReadShader) -> Option<Scenario> {
         dispatch: dispatch?.flatten(),
         results: results?,
         expect: expect?.unwrap_or_default(),
+        explore: explore?.unwrap_or_default(),
     })
 }
 

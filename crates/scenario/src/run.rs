@@ -16,6 +16,8 @@ mod view;
 
 pub use prepared::{Brief, Prepared};
 
+use crate::explore::Handle;
+use crate::explore::words::Labels;
 use crate::format::Scenario;
 use crate::problem::{Problem, Problems, Source};
 use std::collections::BTreeMap;
@@ -25,7 +27,7 @@ use std::sync::Arc;
 use wavefence_base::{Limit, LimitKind, ProfileName};
 use wavefence_d3d::{Device, Limits};
 use wavefence_report::Report;
-use wavefence_shader::source::Compiled;
+use wavefence_shader::source::{Compiled, Loaded};
 
 /// How to run.
 #[derive(Default)]
@@ -51,8 +53,38 @@ pub struct RunOptions {
     pub limits: Option<Limits>,
     /// Do not judge a model run by the hazard rules.
     pub no_check: bool,
+    /// Who chooses the order of a model run; time alone if `None`.
+    pub schedule: Option<Handle>,
+    /// Who else listens, to name the steps of the run.
+    pub labels: Option<Labels>,
+    /// Every shader, compiled before, in the order of the file; none: they are compiled
+    /// now.
+    pub loaded: Vec<Loaded>,
     /// Where every event goes, one JSON line each.
-    pub trace: Option<Box<dyn Write + Send>>,
+    pub trace: Option<Box<dyn Write + Send + Sync>>,
+}
+
+impl RunOptions {
+    /// The same options for another run; it writes no trace.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self {
+            profile: self.profile,
+            images: self.images.clone(),
+            dxc: self.dxc.clone(),
+            helper: self.helper.clone(),
+            fast: self.fast,
+            stop_on_fault: self.stop_on_fault,
+            shaders: self.shaders.clone(),
+            wave32: self.wave32,
+            limits: self.limits,
+            no_check: self.no_check,
+            schedule: self.schedule.clone(),
+            labels: self.labels.clone(),
+            loaded: self.loaded.clone(),
+            trace: None,
+        }
+    }
 }
 
 /// Why a scenario did not get to a verdict.
@@ -149,13 +181,26 @@ pub fn run_to_contents(
     scenario: &Scenario,
     mut options: RunOptions,
 ) -> Result<(Report, Vec<Contents>), RunError> {
-    let trace = options.trace.take();
+    let trace = options.trace.take().map(|t| t as Box<dyn Write + Send>);
     let mut prepared = Prepared::new(source, scenario, &options, trace)?;
     prepared.go()?;
     let mut report = prepared.report()?;
     let buffers = if prepared.has_results() { prepared.contents()? } else { Vec::new() };
     prepared.write_outputs(&mut report)?;
     Ok((report, buffers))
+}
+
+/// Compiles a scenario's shaders, for runs that are given them; none if they are given
+/// already.
+///
+/// # Errors
+/// As [`run`].
+pub fn compile(
+    source: &Source,
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> Result<Vec<Loaded>, RunError> {
+    shaders::compile(&Context { scenario, source, folder: folder_of(&source.name), options })
 }
 
 /// A recorded list as packets, for a disassembly.

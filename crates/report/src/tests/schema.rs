@@ -95,7 +95,7 @@ fn judge(value: &Value) -> Vec<String> {
 
 #[test]
 fn reports_are_what_the_schema_says() {
-    for report in [Report::default(), whole()] {
+    for report in [Report::default(), whole(), super::exploration::searched(true, false)] {
         let value: Value = serde_json::from_str(&report.json()).expect("valid JSON");
         assert_eq!(judge(&value), [""; 0]);
     }

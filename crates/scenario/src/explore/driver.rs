@@ -6,7 +6,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use wavefence_base::schedule::{Footprint, Schedule, Step};
 
-/// An option with its index in the device's list.
+/// An option with its index: steps first, as the device has them, then evictions. So
+/// an index does not depend on whether evictions are offered, and 0 is the plain order.
 pub type Offer = (u32, Step);
 
 /// A point at which something was taken.
@@ -249,6 +250,8 @@ pub struct Driver {
     evictions: u32,
     steps: Vec<Offer>,
     offers: Vec<Offer>,
+    /// By index of an offer: its place in the device's list.
+    places: Vec<usize>,
     /// What was taken that is not the plain order: point and index.
     choices: Vec<(u64, u32)>,
     points: Vec<Point>,
@@ -294,6 +297,7 @@ impl Driver {
             evictions,
             steps: Vec::new(),
             offers: Vec::new(),
+            places: Vec::new(),
             choices: Vec::new(),
             points: Vec::new(),
             count: 0,
@@ -311,24 +315,18 @@ impl Driver {
     fn choose(&mut self, options: &[Step]) -> usize {
         self.steps.clear();
         self.offers.clear();
-        for (index, &step) in (0..).zip(options) {
-            match step {
-                Step::Evict(..) => {
-                    if self.evictions > 0 {
-                        self.offers.push((index, step));
-                    }
+        self.places.clear();
+        for evictions in [false, true] {
+            for (place, &step) in options.iter().enumerate() {
+                if matches!(step, Step::Evict(..)) == evictions {
+                    let list = if evictions { &mut self.offers } else { &mut self.steps };
+                    list.push((self.places.len() as u32, step));
+                    self.places.push(place);
                 }
-                Step::Prefetch(_)
-                | Step::Execute(_)
-                | Step::Copy(_)
-                | Step::Launch { .. }
-                | Step::Wave { .. }
-                | Step::Land { .. }
-                | Step::Late(_)
-                | Step::EndOfPipe(_)
-                | Step::Close(_)
-                | Step::Host => self.steps.push((index, step)),
             }
+        }
+        if self.evictions == 0 {
+            self.offers.clear();
         }
         let taken = self.policy.pick(self.count as usize, &self.steps, &self.offers);
         if self.keep != Keep::Choices {
@@ -352,7 +350,7 @@ impl Driver {
             self.choices.push((self.count, index));
         }
         self.count += 1;
-        index as usize
+        self.places.get(index as usize).copied().unwrap_or(0)
     }
 
     fn done(&mut self, footprint: &Footprint) {
@@ -408,6 +406,11 @@ impl Handle {
         })
     }
 
+    /// True if the policy or the bound on steps has ended the run.
+    pub fn ended_early(&self) -> bool {
+        self.with(|d| d.stopped || d.cut)
+    }
+
     /// Steps taken so far.
     pub fn steps(&self) -> u64 {
         self.with(|d| d.count)
@@ -417,6 +420,10 @@ impl Handle {
 impl Schedule for Handle {
     fn choose(&mut self, options: &[Step]) -> usize {
         self.with(|d| d.choose(options))
+    }
+
+    fn evictions(&mut self) -> u32 {
+        self.with(|d| d.evictions)
     }
 
     fn wants_footprints(&self) -> bool {

@@ -93,6 +93,8 @@ pub struct Summary {
     pub repeats: u64,
     /// Runs that the bound on steps cut.
     pub cut: u64,
+    /// The first of them: its number and its choices.
+    pub first_cut: Option<(u64, Vec<(u64, u32)>)>,
     /// Runs that a budget of the device ended, and what it said first.
     pub limited: u64,
     /// What the first of these said.
@@ -331,6 +333,7 @@ impl<'a, 'c> Hunt<'a, 'c> {
         s.schedules += 1;
         if trace.cut {
             s.cut += 1;
+            s.first_cut.get_or_insert_with(|| (number, trace.choices.clone()));
         } else if let Some(limit) = &result.limit {
             s.limited += 1;
             s.limit.get_or_insert_with(|| limit.clone());

@@ -153,6 +153,7 @@ fn join(parts: &[Part], keep_going: bool) -> Summary {
             schedules,
             repeats,
             cut,
+            first_cut,
             limited,
             limit,
             outcomes,
@@ -163,6 +164,7 @@ fn join(parts: &[Part], keep_going: bool) -> Summary {
         all.schedules += schedules;
         all.repeats += repeats;
         all.cut += cut;
+        all.first_cut = [all.first_cut.take(), first_cut.clone()].into_iter().flatten().min();
         all.limited += limited;
         all.limit = all.limit.or_else(|| limit.clone());
         all.outcomes.extend(outcomes);

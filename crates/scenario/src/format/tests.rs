@@ -169,3 +169,23 @@ fn mutated_files_never_panic() {
         }
     }
 }
+
+#[test]
+fn what_exploring_is_to_find_is_read_and_checked() {
+    let with = |explore: &str| {
+        let text = format!(
+            "Shaders:\n  - {{Name: S, Language: WGSL, Source: \"\"}}\nDispatchParameters: \
+             {{DispatchGroupCount: [1, 1, 1]}}\nExplore: {explore}\n"
+        );
+        parse(&Source::new("explore", text))
+    };
+    let said = |explore: &str| with(explore).map(|_| ()).expect_err("a mistake").to_string();
+    for (text, part) in [
+        ("{What: overtaken}", "Finds, which is missing"),
+        ("{Finds: Hang, Proves: true}", "cannot find and prove"),
+        ("{Finds: Hangs}", "Hang"),
+        ("{Prove: true}", "Proves"),
+    ] {
+        assert!(said(text).contains(part), "{text}: {}", said(text));
+    }
+}

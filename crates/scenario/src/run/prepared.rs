@@ -6,9 +6,12 @@ use super::resources::World;
 use super::steps::{self, Taken};
 use super::{Contents, Context, RunError, RunOptions, folder_of, image, judge, profile};
 use super::{shaders, view};
+use crate::explore::Handle;
+use crate::explore::words::Names;
 use crate::format::Scenario;
 use crate::problem::Source;
 use std::io::Write;
+use wavefence_base::{GpuAddress, QueueId, Schedule};
 use wavefence_d3d::{Device, RunMode};
 use wavefence_report::Report;
 
@@ -27,6 +30,8 @@ pub struct Prepared<'a> {
     start: Report,
     /// The device has a checkpoint at the start.
     marked: bool,
+    /// Who chooses the order of the next run.
+    schedule: Option<Handle>,
     /// What the last run came to.
     taken: Option<Taken>,
 }
@@ -72,6 +77,9 @@ impl<'a> Prepared<'a> {
             .stop_on_fault(options.stop_on_fault)
             .check(!options.no_check && options.fast.is_none())
             .observer(tracker.observer());
+        if let Some(labels) = &options.labels {
+            builder = builder.observer(labels.observer());
+        }
         if let Some(limits) = options.limits {
             builder = builder.limits(limits);
         }
@@ -92,7 +100,8 @@ impl<'a> Prepared<'a> {
         world.bind(&cx, &mut device)?;
         let lists = record::lists(&cx, &mut device, &world)?;
         record::tell(&cx, &lists, &mut start);
-        Ok(Self { cx, device, world, lists, tracker, start, marked: false, taken: None })
+        let schedule = options.schedule.clone();
+        Ok(Self { cx, device, world, lists, tracker, start, marked: false, schedule, taken: None })
     }
 
     /// True if calls break API rules, so that nothing can run.
@@ -112,9 +121,20 @@ impl<'a> Prepared<'a> {
         if self.taken.take().is_some() {
             self.go_back()?;
         }
-        let taken = steps::run(&self.cx, &mut self.device, &self.world, &self.lists)?;
+        let scheduled = self.schedule.is_some();
+        let schedule = self.schedule.clone().map(|s| Box::new(s) as Box<dyn Schedule>);
+        self.device.set_schedule(schedule);
+        let taken = steps::run(&self.cx, &mut self.device, &self.world, &self.lists, scheduled);
+        // The last step is told to nobody else.
+        self.device.set_schedule(None);
+        let taken = taken?;
         self.taken = Some(taken);
         Ok(())
+    }
+
+    /// Has `schedule` choose the order of the runs from now on.
+    pub fn set_schedule(&mut self, schedule: Option<Handle>) {
+        self.schedule = schedule;
     }
 
     /// Says that it will run more than once; call it before the first run.
@@ -224,5 +244,15 @@ impl<'a> Prepared<'a> {
             report.limit.get_or_insert(format!("the trace cannot be written: {error}"));
         }
         Ok(())
+    }
+}
+
+impl Names for Prepared<'_> {
+    fn queue(&self, queue: QueueId) -> String {
+        format!("\"{}\"", self.device.queue_name(queue))
+    }
+
+    fn call(&self, packet: GpuAddress) -> Option<String> {
+        self.device.call_at(packet).map(|call| call.to_string())
     }
 }

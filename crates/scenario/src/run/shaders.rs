@@ -28,6 +28,15 @@ pub(super) fn load(cx: &Context<'_>, device: &mut Device) -> Result<Vec<Pipeline
     if problems.is_empty() { Ok(pipelines) } else { Err(RunError::Problems(problems)) }
 }
 
+/// Every shader with a text, compiled; none if one is given compiled.
+pub(super) fn compile(cx: &Context<'_>) -> Result<Vec<Loaded>, RunError> {
+    let given = |d: &ShaderDecl| matches!(d.text, ShaderText::Given);
+    if cx.scenario.shaders.iter().any(given) {
+        return Ok(Vec::new());
+    }
+    cx.scenario.shaders.iter().map(|decl| compiled(cx, decl, &options(decl))).collect()
+}
+
 /// What compilers said about shaders that they compiled.
 pub(super) fn warnings(pipelines: &[Pipeline]) -> Vec<WarningItem> {
     let mut out = Vec::new();
@@ -53,9 +62,7 @@ fn one(
     decl: &ShaderDecl,
     index: usize,
 ) -> Result<Pipeline, RunError> {
-    let spec_constants = decl.spec_constants.iter().map(|c| (c.id, c.bits)).collect();
-    let lower =
-        LowerOptions { entry: Some(decl.entry.clone()), spec_constants, ..LowerOptions::default() };
+    let lower = options(decl);
     let name = &decl.name.value;
     match &decl.text {
         ShaderText::Given => {
@@ -63,10 +70,19 @@ fn one(
             device.create_pipeline(name, Arc::new(kernel))
         }
         ShaderText::Inline(_) | ShaderText::File(_) => {
-            device.create_pipeline_from_loaded(name, compiled(cx, decl, &lower)?)
+            let loaded = match cx.options.loaded.get(index) {
+                Some(loaded) => loaded.clone(),
+                None => compiled(cx, decl, &lower)?,
+            };
+            device.create_pipeline_from_loaded(name, loaded)
         }
     }
     .map_err(|e| cx.api(decl.name.at, e))
+}
+
+fn options(decl: &ShaderDecl) -> LowerOptions {
+    let spec_constants = decl.spec_constants.iter().map(|c| (c.id, c.bits)).collect();
+    LowerOptions { entry: Some(decl.entry.clone()), spec_constants, ..LowerOptions::default() }
 }
 
 /// A shader that was compiled before the run.

@@ -8,7 +8,7 @@ use super::{Context, RunError};
 use crate::format::submit::{HostData, Step};
 use crate::problem::{Problem, Span};
 use crate::reader::At;
-use wavefence_base::{GpuAddress, Limit, QueueId};
+use wavefence_base::{GpuAddress, HostTurn, Limit, QueueId};
 use wavefence_d3d::enums::D3D12XBOX_FLUSH;
 use wavefence_d3d::{Device, Fence, Queue, QueueKind, Went};
 use wavefence_report::{Check, FaultItem, FindingItem, Hang, PrintedItem, Report, Wait};
@@ -18,6 +18,8 @@ struct Stepper<'a> {
     device: &'a mut Device,
     world: &'a World,
     lists: &'a [Recorded],
+    /// A schedule chooses when the host takes its steps.
+    scheduled: bool,
     taken: Taken,
 }
 
@@ -54,8 +56,9 @@ pub(super) fn run(
     device: &mut Device,
     world: &World,
     lists: &[Recorded],
+    scheduled: bool,
 ) -> Result<Taken, RunError> {
-    let mut s = Stepper { cx, device, world, lists, taken: Taken::default() };
+    let mut s = Stepper { cx, device, world, lists, scheduled, taken: Taken::default() };
     let went = s.all()?;
     let mut taken = s.taken;
     taken.blocked = went == Went::Blocked;
@@ -151,12 +154,21 @@ impl Stepper<'_> {
         self.taken.given.push(Given { queue: queue.id(), what });
     }
 
-    /// Runs before the host acts: that nothing can move is no end.
-    fn go_on(&mut self) -> Went {
-        match self.device.run_only() {
+    /// Runs before the host acts, or until a schedule gives it its turn: that nothing
+    /// can move is no end.
+    fn go_on(&mut self, turn: HostTurn) -> Went {
+        self.device.set_host_turn(turn);
+        let went = self.device.run_only();
+        self.device.set_host_turn(HostTurn::Never);
+        match went {
             Went::Blocked | Went::HostTurn => Went::Idle,
             went @ (Went::Idle | Went::Limit(_) | Went::Stopped | Went::Enough) => went,
         }
+    }
+
+    /// Before the host submits: that takes no time, but a schedule may have it wait.
+    fn before_submit(&mut self) -> Went {
+        if self.scheduled { self.go_on(HostTurn::First) } else { Went::Idle }
     }
 
     fn queue(&self, name: &At<String>) -> Result<Queue, RunError> {
@@ -167,6 +179,13 @@ impl Stepper<'_> {
     fn step(&mut self, step: &At<Step>) -> Result<Went, RunError> {
         let (cx, world) = (self.cx, self.world);
         let api = |e| cx.api(step.at, e);
+        if matches!(step.value, Step::Execute { .. } | Step::Signal { .. } | Step::QueueWait { .. })
+        {
+            let went = self.before_submit();
+            if went != Went::Idle {
+                return Ok(went);
+            }
+        }
         match &step.value {
             Step::Execute { queue, lists } => {
                 let queue = self.queue(queue)?;
@@ -203,7 +222,7 @@ impl Stepper<'_> {
                 self.give(&queue, GivenWhat::Queue(text));
             }
             Step::HostWrite { address, data } => {
-                let went = self.go_on();
+                let went = self.go_on(HostTurn::Last);
                 if went != Went::Idle {
                     return Ok(went);
                 }
@@ -216,7 +235,7 @@ impl Stepper<'_> {
                 return self.wait_for(fence, world.number(cx, value)?, step.at);
             }
             Step::HostRead(check) => {
-                let went = self.go_on();
+                let went = self.go_on(HostTurn::Last);
                 if went != Went::Idle {
                     return Ok(went);
                 }
@@ -229,7 +248,10 @@ impl Stepper<'_> {
 
     fn wait_for(&mut self, fence: &At<String>, value: u64, at: Span) -> Result<Went, RunError> {
         let Some(object) = self.world.fences.get(&fence.value) else { return Ok(Went::Idle) };
+        // The wait goes on once the value is there, whatever else is under way.
+        self.device.set_host_turn(HostTurn::Reached(object.address(), value));
         let went = self.device.run_only();
+        self.device.set_host_turn(HostTurn::Never);
         let reached = self.device.fence_value(object).map_err(|e| self.cx.api(at, e))? >= value;
         Ok(match went {
             Went::Idle | Went::Blocked | Went::HostTurn if reached => Went::Idle,
