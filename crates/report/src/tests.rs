@@ -171,6 +171,7 @@ fn whole() -> Report {
         limit: None,
         checks: vec![check(true), check(false)],
         outputs: vec![Output { name: "Result".into(), path: "r.png".into(), width: 4, height: 2 }],
+        exploration: None,
     }
 }
 
