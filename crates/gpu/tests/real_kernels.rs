@@ -2,7 +2,7 @@
 //! kinds of run and both wave sizes.
 
 use std::sync::Arc;
-use wavefence_base::{GpuAddress, GpuRange, Profile, ProfileName, WaveSize};
+use wavefence_base::{GpuAddress, GpuRange, Profile, ProfileName, Schedule, Step, WaveSize};
 use wavefence_gpu::{Device, DeviceDesc, Outcome, QueueKind, RunMode};
 use wavefence_memory::AllocationDesc;
 use wavefence_pm4::{Field, Generation, Kind, Packet, Ring, initiator, reg};
@@ -133,6 +133,33 @@ fn sums_agree_in_every_run_and_wave_size() {
             assert_eq!(run.words(to), want, "{mode:?} {size:?}");
             assert_eq!(run.words(total), [want.iter().sum::<u32>()]);
         }
+    }
+}
+
+/// Takes the first option, or any.
+struct Choose(Option<u64>);
+
+impl Schedule for Choose {
+    fn choose(&mut self, options: &[Step]) -> usize {
+        let Some(state) = &mut self.0 else { return 0 };
+        *state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        (*state >> 33) as usize % options.len()
+    }
+}
+
+#[test]
+fn without_races_whoever_chooses_gets_the_same() {
+    let input: Vec<u32> = (0..6 * 256).map(|i| i * 7 % 1000).collect();
+    let want: Vec<u32> = input.chunks(256).map(|c| c.iter().sum()).collect();
+    for choose in [None, Some(1), Some(2), Some(3)] {
+        let mut run = Run::new(RunMode::Model);
+        run.device.set_schedule(Some(Box::new(Choose(choose))));
+        let from = run.buffer(&input);
+        let to = run.buffer(&[0; 6]);
+        let total = run.buffer(&[0]);
+        run.dispatch(SUM, 6, WaveSize::W64, &[from, to, total]);
+        assert_eq!(run.words(to), want, "{choose:?}");
+        assert_eq!(run.words(total), [want.iter().sum::<u32>()]);
     }
 }
 

@@ -326,7 +326,8 @@ fn run(wave: &mut FakeWave, env: &mut Env<'_>) -> Stop {
 }
 
 /// Ops of the kernel "script": one in each root constant that is not 0, with the slot
-/// of 64 bytes behind the table that it goes to, and a value.
+/// of 64 bytes behind the table that it goes to, and a value. The last constant is how
+/// many slots the next group goes further.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     Load = 1,
@@ -359,7 +360,7 @@ impl Op {
 }
 
 /// Slots behind which the waves of a script leave what they have read: one each, by
-/// the last root constant, group and wave.
+/// root constant 12, group and wave.
 pub(crate) const RESULTS: u32 = 32;
 
 /// Does the ops of its constants, then leaves a sum of all it has read. As
@@ -369,7 +370,8 @@ fn script(wave: &mut FakeWave, env: &mut Env<'_>) -> Stop {
     let ops = &wave.dispatch.user_data[..12];
     while let Some(&word) = ops.get(wave.ops).filter(|&&w| w != 0) {
         let op = Op::ALL[(word & 15) as usize - 1];
-        let (at, value) = (slot(word >> 4 & 0xFF), word >> 12);
+        let apart = wave.launch.group[0] * wave.dispatch.user_data[13];
+        let (at, value) = (slot((word >> 4 & 0xFF) + apart), word >> 12);
         let read = match op {
             Op::Load => load(env, at),
             Op::LoadCoherent => load_coherent(env, at),

@@ -3,10 +3,10 @@
 
 use super::fake::{self, Op};
 use super::rig::{COMPUTE, COMPUTE2, DMA, GFX, List, PROFILES, Rig};
-use crate::{LoadedKernel, QueueKind, RunMode};
+use crate::{LoadedKernel, Outcome, QueueKind, RunMode};
 use std::sync::{Arc, Mutex};
-use wavefence_base::schedule::{Footprint, Schedule, Step};
-use wavefence_base::{CacheClass, Generation, GpuAddress, ProfileName};
+use wavefence_base::schedule::{Footprint, HostTurn, Resource, Schedule, Step, Touch};
+use wavefence_base::{CacheClass, Event, Generation, GpuAddress, ProfileName};
 use wavefence_memory::Land;
 use wavefence_pm4::{Field, Kind, coher, function, gcr, sel};
 
@@ -322,4 +322,117 @@ fn steps_that_share_nothing_may_change_places() {
         }
     }
     assert!(swapped > 2000 && kept > 300, "{swapped} {kept}");
+}
+
+/// A dispatch of two groups of "script" on two units, whose only op goes to the same
+/// slot, or to lines apart.
+fn two_groups(rig: &mut Rig, op: Op, apart: bool) {
+    let mut kernel = fake::named("script", [64, 1, 1]);
+    kernel.lds_bytes = 4;
+    let kernel = rig.load(kernel);
+    let data = rig.buffer("data", 1 << 14);
+    let mut constants = [0; 14];
+    constants[0] = op.word(0, 5);
+    constants[13] = if apart { 2 } else { 0 };
+    let first = wavefence_pm4::reg::COMPUTE_USER_DATA_2;
+    let list = rig.list(COMPUTE).bind(kernel, [64, 1, 1], data);
+    rig.submit(list.set_sh(first, &constants).dispatch([2, 1, 1], 4));
+}
+
+#[test]
+fn footprints_part_what_is_apart_and_join_what_is_not() {
+    // Op, same line: do they conflict?
+    let cases = [
+        (Op::Load, false, false),
+        (Op::Load, true, false),
+        (Op::Store, true, false),
+        (Op::Store, false, true),
+        (Op::Add, true, false),
+        (Op::Add, false, true),
+        (Op::LoadScalar, true, false),
+        (Op::SharedStore, false, false),
+        (Op::Gds, true, true),
+    ];
+    for (op, apart, conflict) in cases {
+        for profile in PROFILES {
+            let mut rig = Rig::new(profile, RunMode::Model);
+            two_groups(&mut rig, op, apart);
+            let tape = Tape { footprints: true, ..Tape::default() };
+            let tape = attach(&mut rig, tape);
+            rig.run_idle();
+            let tape = tape.lock().unwrap();
+            let first = |wanted| {
+                let of = |t: &&Taken| matches!(t.step, Step::Wave { group, .. } if group == wanted);
+                tape.taken.iter().find(of).unwrap().footprint.clone()
+            };
+            let (a, b) = (first(0), first(1));
+            assert_eq!(a.conflicts(&b), conflict, "{profile:?} {op:?}: {a:?} {b:?}");
+        }
+    }
+}
+
+#[test]
+fn the_host_has_its_turn_and_goes_on() {
+    let mut rig = Rig::new(ProfileName::SeriesX, RunMode::Model);
+    let at = rig.buffer("flag", 64);
+    let list = rig.list(GFX).wait(at, function::EQUAL, 7, 4).write(at.offset(32), &[9]);
+    rig.submit(list);
+    // Nobody asks: it makes no difference.
+    rig.device.set_host_turn(HostTurn::First);
+    assert!(matches!(rig.run(), Outcome::Blocked(_)));
+    let tape = attach(&mut rig, Tape { footprints: true, ..Tape::default() });
+    assert_eq!(rig.run(), Outcome::HostTurn);
+    assert_eq!(tape.lock().unwrap().taken.last().unwrap().step, Step::Host);
+    rig.device.host_write(at, &7u32.to_le_bytes()).unwrap();
+    rig.device.set_host_turn(HostTurn::Never);
+    rig.run_idle();
+    assert_eq!(rig.u32(at.offset(32)), 9);
+    // What the host did is told when the run goes on.
+    let tape = tape.lock().unwrap();
+    let host = tape.taken.iter().find(|t| t.step == Step::Host).unwrap();
+    let line = Resource::Line(GpuAddress(at.0 & !127));
+    assert!(host.footprint.touches().contains(&Touch { what: line, changed: true }));
+}
+
+#[test]
+fn a_fence_that_the_host_waits_for_gives_it_its_turn() {
+    let mut rig = Rig::new(ProfileName::SeriesX, RunMode::Model);
+    let at = rig.buffer("fence", 64);
+    let list = rig.list(GFX).signal(at, 3, 8);
+    rig.submit(list);
+    rig.device.set_host_turn(HostTurn::Reached(at, 3));
+    let tape = attach(&mut rig, Tape { seed: Some(1), ..Tape::default() });
+    // The choice is random, but the host is all that is left in the end.
+    assert_eq!(rig.run(), Outcome::HostTurn);
+    assert_eq!(rig.u64(at), 3);
+    let tape = tape.lock().unwrap();
+    let offered = tape.taken.iter().position(|t| t.offered.contains(&Step::Host)).unwrap();
+    let signal = tape.taken.iter().position(|t| matches!(t.step, Step::EndOfPipe(_))).unwrap();
+    assert_eq!(offered, signal + 1);
+}
+
+#[test]
+fn caches_lose_their_lines_only_as_often_as_asked() {
+    let mut rig = Rig::new(ProfileName::SeriesX, RunMode::Model);
+    two_groups(&mut rig, Op::Store, true);
+    let tape = attach(&mut rig, Tape { seed: Some(3), evictions: 2, ..Tape::default() });
+    rig.run_idle();
+    let tape = tape.lock().unwrap();
+    let evicts = |t: &&Taken| matches!(t.step, Step::Evict(..));
+    assert_eq!((tape.taken.iter().filter(evicts).count(), tape.evictions), (2, 0));
+}
+
+#[test]
+fn cycles_are_a_budget() {
+    let mut rig = Rig::with(ProfileName::SeriesX, RunMode::Model, |d| d.limits.max_cycles = 300);
+    let at = rig.buffer("words", 64);
+    let mut list = rig.list(COMPUTE);
+    for value in 0..100 {
+        list = list.write(at, &[value]);
+    }
+    rig.submit(list);
+    let Outcome::Limit(limit) = rig.run() else { panic!("it takes more") };
+    assert_eq!(limit.what, "the budget of 300 GPU cycles ended");
+    let packets = rig.log.events().iter().filter(|e| matches!(e, Event::Packet { .. })).count();
+    assert!(rig.device.cycles() > 300 && (5..50).contains(&packets), "{packets}");
 }
