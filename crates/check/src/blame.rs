@@ -79,6 +79,7 @@ impl Judge {
             mends,
             element: None,
             count: 1,
+            cost: None,
             assumes: if proven { "" } else { more.assumes },
         };
         self.found.add(hazard, self.now);
@@ -408,6 +409,7 @@ impl Judge {
             mends: before(access, Action::Initialise, &side),
             element: None,
             count: 1,
+            cost: None,
             assumes: "",
         };
         self.found.add(hazard, self.now);

@@ -471,9 +471,8 @@ impl Observer for Checker {
             Event::WaitDone { queue, packet, address, .. } => {
                 state.wait_done(*queue, *packet, *address);
             }
-            Event::Flush {
-                queue, packet, actions, range, on_pfp, bottom, seq, boundary, ..
-            } => {
+            Event::Flush { queue, packet, actions, range, on_pfp, bottom, seq, boundary, cost } => {
+                state.judge.elements.cost(*queue, *packet, *cost);
                 state.flush(&Flush {
                     queue: *queue,
                     packet: *packet,

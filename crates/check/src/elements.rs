@@ -6,7 +6,7 @@ use crate::hazard::{Action, At, Element, Hazard, Mend};
 use crate::rules;
 use crate::timeline::Gave;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use wavefence_base::{CacheAction, Generation, GpuAddress, QueueId, Rule, Verdict};
+use wavefence_base::{CacheAction, FlushCost, Generation, GpuAddress, QueueId, Rule, Verdict};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
@@ -34,6 +34,8 @@ pub(crate) struct Elements {
     pfp: Waits,
     /// Actions that are needed because the one before them was.
     twins: BTreeMap<(Epoch, CacheAction), bool>,
+    /// What the cache actions of packets had to do.
+    costs: BTreeMap<(QueueId, GpuAddress), FlushCost>,
     /// Packets whose write-back was needed and overtaken by their own signal.
     overtaken: BTreeSet<(QueueId, GpuAddress)>,
 }
@@ -58,6 +60,13 @@ impl Elements {
         one.runs += 1;
         one.boundary |= boundary;
         at
+    }
+
+    /// What a packet's cache actions had to do, once more.
+    pub(crate) fn cost(&mut self, queue: QueueId, packet: GpuAddress, cost: FlushCost) {
+        let sum = self.costs.entry((queue, packet)).or_default();
+        sum.dropped += cost.dropped;
+        sum.written += cost.written;
     }
 
     pub(crate) fn no_effect(&mut self, element: u32) {
@@ -213,7 +222,11 @@ impl Elements {
             .filter(|(_, (_, one))| !one.boundary)
             .filter_map(|(&(queue, _, element), (packet, one))| {
                 let (rule, action) = judge(generation, element, one)?;
-                Some(advice(rule, action, (queue, *packet, element), one.runs))
+                let mut advice = advice(rule, action, (queue, *packet, element), one.runs);
+                if matches!(element, Element::Cache(_)) {
+                    advice.cost = self.costs.get(&(queue, *packet)).copied();
+                }
+                Some(advice)
             })
             .collect();
         list.sort_by_key(|h| (h.element, h.rule.number));
@@ -276,6 +289,7 @@ fn advice(
         mends: vec![Mend { action, at: At::In(element.1) }],
         element: Some(element),
         count,
+        cost: None,
         assumes: "",
     }
 }

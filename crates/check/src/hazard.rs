@@ -3,8 +3,8 @@
 
 use crate::text;
 use wavefence_base::{
-    AccessKind, CacheAction, CacheClass, Client, DispatchId, Engine, Finding, Generation,
-    GpuAddress, GpuRange, KernelId, Level, Place, QueueId, Rule, Verdict,
+    AccessKind, CacheAction, CacheClass, Client, DispatchId, Engine, Finding, FlushCost,
+    Generation, GpuAddress, GpuRange, KernelId, Level, Place, QueueId, Rule, Verdict,
 };
 
 /// One of the two sides of a hazard.
@@ -215,6 +215,8 @@ pub struct Hazard {
     pub element: Option<(QueueId, GpuAddress, Element)>,
     /// How often: accesses, or executions of the packet.
     pub count: u64,
+    /// For advice on cache actions: what all those of the packet had to do in this run.
+    pub cost: Option<FlushCost>,
     /// What "possible" rests on, in a sentence; empty where nothing is assumed.
     pub assumes: &'static str,
 }

@@ -3,7 +3,7 @@
 
 use crate::hazard::{Action, At, Element, Hazard, Mend, Miss, Side};
 use wavefence_base::{
-    AccessKind, CacheAction, CacheClass, Generation, GpuRange, Level, QueueId, Verdict,
+    AccessKind, CacheAction, CacheClass, FlushCost, Generation, GpuRange, Level, QueueId, Verdict,
 };
 
 /// A cache action in neutral words.
@@ -209,6 +209,14 @@ fn bytes(range: Option<GpuRange>) -> String {
     range.map_or(String::new(), |r| format!(" {} bytes at {}", r.len, r.start))
 }
 
+/// What the cache actions of a packet had to do.
+pub fn cost_text(cost: &FlushCost) -> String {
+    if *cost == FlushCost::default() {
+        return "In this run it found no line to drop or write back".into();
+    }
+    format!("In this run it dropped {} cache lines and wrote {} back", cost.dropped, cost.written)
+}
+
 /// The whole in neutral prose.
 pub fn message(h: &Hazard, generation: Generation) -> String {
     let mut text = String::new();
@@ -237,6 +245,9 @@ pub fn message(h: &Hazard, generation: Generation) -> String {
     }
     for m in &h.misses {
         text += &format!(" Present: {}.", miss(m, generation));
+    }
+    if let Some(cost) = &h.cost {
+        text += &format!(" {}.", cost_text(cost));
     }
     if !h.assumes.is_empty() {
         text += &format!(" Assumes: {}.", h.assumes);
@@ -320,6 +331,10 @@ pub fn properties(h: &Hazard, generation: Generation) -> Vec<(&'static str, Stri
     }
     if !h.mends.is_empty() {
         out.push(("mend", mends(&h.mends, generation)));
+    }
+    if let Some(cost) = &h.cost {
+        out.push(("lines-dropped", cost.dropped.to_string()));
+        out.push(("lines-written", cost.written.to_string()));
     }
     out.push(("count", h.count.to_string()));
     out

@@ -79,7 +79,7 @@ fn a_range_and_advice() {
     let text: Vec<String> = hazards.iter().map(|h| h.message(Generation::Gfx7)).collect();
     insta::assert_snapshot!(text.join("\n"), @"
     dispatch1 on queue1 (packet 0x10030, group [0, 0, 0], wave 0) writes; dispatch2 on queue1 (packet 0x10070, group [0, 0, 0], wave 0, lane 0) reads 64 bytes at 0x100100. A flush on the right cache at the right moment does not cover the bytes that are read. The line may be in vector L1 since dispatch0 on queue1 (packet 0x10010, group [0, 0, 0], wave 0) reads. Present: the invalidate of vector L1 at 0x10050 covers [0x100000, +0x100) only. Assumes: the line may still be in some unit's cache; a miss fetches it afresh. Mend: widen the range to [0x100000, +0x200) in packet 0x10050.
-    invalidate of I$ at 0x10060 on queue1. No later access of the run needed this flush or wait. Mend: leave the invalidate of I$ out in packet 0x10060.
+    invalidate of I$ at 0x10060 on queue1. No later access of the run needed this flush or wait. In this run it found no line to drop or write back. Mend: leave the invalidate of I$ out in packet 0x10060.
     ");
 }
 

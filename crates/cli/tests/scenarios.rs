@@ -134,6 +134,33 @@ fn model_runs_do_what_the_files_say_and_are_deterministic() {
 }
 
 #[test]
+fn reports_for_programs_are_the_same_bytes_every_time() {
+    // Files that report something, and the demo.
+    let rich = files().into_iter().filter(|path| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.contains("Findings:") && !text.contains("NoFindings: true")
+    });
+    let mut rich: Vec<PathBuf> = rich.collect();
+    assert!(rich.len() > 20, "only {} files report something", rich.len());
+    // Every third one, so that each folder has its share.
+    rich = rich.into_iter().step_by(3).collect();
+    rich.push(root().join("demo/demo.yaml"));
+    let folder = tempfile::tempdir().expect("a folder for the demo's picture");
+    let picture = format!("Result={}", folder.path().join("result.png").display());
+    for path in rich {
+        let mut args = head(&path).args;
+        args.extend(["--report".into(), "json".into()]);
+        if path.ends_with("demo.yaml") {
+            args.extend(["--image".into(), picture.clone()]);
+        }
+        let [first, second, third] = [0; 3].map(|_| wavefence(&path, &args).stdout);
+        let begins = String::from_utf8_lossy(&first[..first.len().min(200)]).into_owned();
+        assert!(first.first() == Some(&b'{'), "{}: {begins}", path.display());
+        assert!(first == second && second == third, "{}: reports differ", path.display());
+    }
+}
+
+#[test]
 fn fast_runs_do_what_the_files_say() {
     let mut wrong = Vec::new();
     for path in files() {

@@ -13,7 +13,9 @@ use crate::names::Site;
 use spell::Part;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use wavefence_base::{AccessKind, CacheAction, Client, Finding, GpuAddress, GpuRange, Verdict};
+use wavefence_base::{
+    AccessKind, CacheAction, Client, Finding, FlushCost, GpuAddress, GpuRange, Verdict,
+};
 use wavefence_check::{Element, Hazard, Miss, Side, rules, text};
 use wavefence_shader::ir::Loc;
 
@@ -118,8 +120,14 @@ impl Device {
         }
         finding.call = call.to_owned();
         finding.count = list.iter().map(|h| h.count).max().unwrap_or(1);
-        finding.message = format!("{names}: {} To mend it: {mend}.", first.rule.summary);
+        let cost = cost_of(list);
+        let told = cost.map_or(String::new(), |c| format!(" {}.", text::cost_text(&c)));
+        finding.message = format!("{names}: {}{told} To mend it: {mend}.", first.rule.summary);
         let mut properties = vec![("call", call.to_owned()), ("element", names), ("mend", mend)];
+        if let Some(cost) = cost {
+            properties.push(("lines-dropped", cost.dropped.to_string()));
+            properties.push(("lines-written", cost.written.to_string()));
+        }
         if let Some(queue) = finding.place.queue {
             properties.insert(1, ("queue", self.queue_name(queue)));
         }
@@ -436,6 +444,15 @@ fn flag_name(site: &Site, element: Element) -> Option<String> {
         (Face::D3D11X, "GpuSendPipelinedEvent") => Some(first.to_owned()),
         (Face::D3D11X | Face::D3D12X, _) => None,
     }
+}
+
+/// What the packets that the advice is about had to do, each once.
+fn cost_of(list: &[Hazard]) -> Option<FlushCost> {
+    let packets: BTreeMap<GpuAddress, FlushCost> =
+        list.iter().filter_map(|h| Some((h.element?.1, h.cost?))).collect();
+    packets
+        .into_values()
+        .reduce(|a, b| FlushCost { dropped: a.dropped + b.dropped, written: a.written + b.written })
 }
 
 /// True if advice about an element is about something that the caller wrote: a flag

@@ -99,6 +99,7 @@ impl Bench {
             mends,
             element: None,
             count: 3,
+            cost: None,
             assumes: "",
         }
     }
