@@ -111,3 +111,9 @@ void PassCoherent(uint3 g : SV_GroupID) {
         Out.Store(4, seen);
     }
 }
+
+// Both words, one reader in each order.
+[numthreads(1, 1, 1)]
+void ReadXThenY() { Out.Store(0, X.Load(0)); Out.Store(4, Y.Load(0)); }
+[numthreads(1, 1, 1)]
+void ReadYThenX() { Out.Store(128, Y.Load(0)); Out.Store(132, X.Load(0)); }
