@@ -112,11 +112,11 @@ impl Rng {
     /// The seed of the `number`th of many.
     pub fn of(seed: u64, number: u64) -> Self {
         let mut mix = Self(seed ^ number.wrapping_mul(0xd134_2543_de82_ef95));
-        Self(mix.next())
+        Self(mix.number())
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -125,6 +125,6 @@ impl Rng {
 
     /// A number below `bound`, which is not 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        ((u128::from(self.number()) * u128::from(bound)) >> 64) as u64
     }
 }

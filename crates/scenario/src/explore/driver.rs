@@ -194,7 +194,7 @@ impl Priorities {
             let priority = match self.priority.get(&offer.1) {
                 Some(&p) => p,
                 None if self.shuffled => {
-                    let p = (self.rng.next() >> 2) as i64 + 1;
+                    let p = (self.rng.number() >> 2) as i64 + 1;
                     self.priority.insert(offer.1, p);
                     p
                 }

@@ -285,7 +285,7 @@ impl<'a, 'c> Hunt<'a, 'c> {
             Task::Plan(plan) => Driver::new(Depart::new(plan), Keep::Footprints, most, o.evictions),
             Task::Branch(b) => Driver::new(Follow::new(b), Keep::Footprints, most, o.evictions),
             Task::Chance(number) => {
-                let seed = Rng::of(o.seed, *number).next();
+                let seed = Rng::of(o.seed, *number).number();
                 let pct = match o.strategy {
                     Strategy::Random => false,
                     Strategy::Pct => true,

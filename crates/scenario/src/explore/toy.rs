@@ -91,8 +91,7 @@ impl Program {
     }
 
     fn start(&self) -> State {
-        let started =
-            |t: usize| self.threads.iter().any(|(_, ops)| ops.iter().any(|o| *o == Op::Start(t)));
+        let started = |t: usize| self.threads.iter().any(|(_, ops)| ops.contains(&Op::Start(t)));
         State {
             memory: vec![0; self.lines],
             caches: vec![vec![None; self.lines]; self.caches],
