@@ -40,7 +40,10 @@ pub use occupancy::{GroupNeed, Occupancy, Room};
 pub use order::OrderSwitches;
 pub use profile::{Confidence, Family, Generation, Marked, Profile, ProfileName};
 pub use schedule::{Footprint, HostTurn, Resource, Schedule, Step, Touch};
-pub use stall::{BlockedWait, PastWrite, PendingWrite, Stall, StallVerdict, StuckWork};
+pub use stall::{
+    BlockedWait, Budget, EngineState, LoopValue, MemoryWindow, PastWrite, PendingWrite, QueueState,
+    Stall, StallVerdict, StuckLoop, StuckWave, StuckWork, WorkVerdict,
+};
 pub use switches::{CacheSwitches, PassingStore};
 pub use timing::{Depth, GroupLaunch, OpFamily, Timing};
 pub use topology::{CacheClass, CacheShape, Client, Sharing, Topology, WritePolicy};

@@ -2,7 +2,7 @@
 
 use crate::clock::{Epoch, Snapshot, Stream};
 use crate::flushes::{Effect, Ran, effects, round_out};
-use crate::hazard::{Element, Hazard};
+use crate::hazard::{Element, Hazard, Side};
 use crate::judge::{Access, Judge, synchronises};
 use crate::shadow::{LAUNCH, Record, Shadow};
 use crate::shared::Shared;
@@ -103,6 +103,15 @@ impl Checker {
     /// True if no hazard was found so far, proven or possible; advice does not count.
     pub fn is_clean(&self) -> bool {
         self.state().judge.found.list().iter().all(|h| h.verdict == Verdict::Advice)
+    }
+
+    /// Who wrote the byte at an address last: [`Side::packet`] and
+    /// [`Side::dispatch`] are none for the host. `None` if nothing has since it was
+    /// allocated.
+    pub fn last_writer(&self, at: GpuAddress) -> Option<Side> {
+        let state = self.state();
+        let record = state.shadow.writer(at)?;
+        Some(state.judge.side(record, None))
     }
 
     /// What the run so far has to say: hazards in the order of their first

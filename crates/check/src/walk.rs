@@ -99,10 +99,12 @@ impl<'a> Walk<'a> {
     fn check_read(&mut self, run: Run, fills: &Fills, piece: &Piece) {
         let range = GpuRange::new(GpuAddress(run.start), run.end - run.start);
         if run.write == 0 {
-            // Engines fetch whole lines and the host looks at what it likes.
-            let shader =
-                self.access.dispatch.is_some() && self.access.record.client != Client::Instruction;
-            if shader && self.fresh.iter().any(|f| f.overlaps(range)) {
+            // Engines fetch whole lines and the host looks at what it likes; but counts and
+            // conditions are read as they are.
+            let client = self.access.record.client;
+            let shader = self.access.dispatch.is_some() && client != Client::Instruction;
+            let decides = matches!(client, Client::IndirectArguments | Client::Predicate);
+            if (shader || decides) && self.fresh.iter().any(|f| f.overlaps(range)) {
                 let bytes = Bytes { range, lane: piece.lane, old: false };
                 self.judge.blame_uninitialised(self.access, bytes);
             }

@@ -36,8 +36,11 @@ pub enum Command {
     /// Run tests of LLVM's offload-test-suite
     #[command(after_help = EXIT_CODES)]
     Offload(OffloadArgs),
-    /// Say what a rule means, with an example
+    /// Say what a rule or a verdict on a hang means, with an example
     Explain(ExplainArgs),
+    /// Print what a dump of a hang explains
+    #[command(name = "explain-hang")]
+    ExplainHang(ExplainHangArgs),
     /// List the device profiles; every number with its confidence
     Profiles,
     /// Measure the model as a title would measure the console
@@ -94,6 +97,26 @@ pub struct RunArgs {
     /// End the run at the first fault
     #[arg(long, env = "WAVEFENCE_STOP_ON_FAULT")]
     pub stop_on_fault: bool,
+    /// If the run hangs, write all that is known of it to PATH as JSON (see explain-hang)
+    #[arg(long, value_name = "PATH", env = "WAVEFENCE_DUMP_HANG")]
+    pub dump_hang: Option<PathBuf>,
+    /// Shaders that still run after N GPU cycles are a hang (a model run)
+    #[arg(
+        long,
+        value_name = "N",
+        env = "WAVEFENCE_MAX_CYCLES",
+        conflicts_with = "fast",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    pub max_cycles: Option<u64>,
+    /// Shaders that still run after N wave instructions are a hang [default: 2^34]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "WAVEFENCE_MAX_INSTRUCTIONS",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    pub max_instructions: Option<u64>,
     /// Do not look for hazards (stale reads, missing flushes, races)
     #[arg(long, env = "WAVEFENCE_NO_CHECK", conflicts_with = "fast")]
     pub no_check: bool,
@@ -193,10 +216,18 @@ pub struct ExploreArgs {
     pub error_exitcode: u8,
 }
 
+/// `wavefence explain-hang`.
+#[derive(Debug, Args)]
+pub struct ExplainHangArgs {
+    /// What `run --dump-hang` wrote
+    pub dump: PathBuf,
+}
+
 /// `wavefence explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// Number or name of a rule, or the name of a kind of fault; without it all are listed
+    /// Number or name of a rule, the name of a kind of fault, or a verdict on a hang; without
+    /// it all are listed
     pub rule: Option<String>,
 }
 

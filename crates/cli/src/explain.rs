@@ -6,6 +6,7 @@ use crate::ui;
 use std::fmt::Write;
 use wavefence_base::{FaultKind, Rule};
 use wavefence_check::faults::FaultInfo;
+use wavefence_report::verdicts::{self, Verdict};
 use wavefence_scenario::reader::nearest;
 
 /// Says what a rule means, or lists the rules.
@@ -30,7 +31,8 @@ fn text(key: &str) -> Option<String> {
         let example = format!("wrong: {}\nright: {}", info.wrong, info.right);
         return Some(whole(info.rule, "A call is judged by it when it is recorded.", &example));
     }
-    wavefence_check::faults::find(key).map(|info| fault(&info))
+    let fault = wavefence_check::faults::find(key).map(|info| fault(&info));
+    fault.or_else(|| verdicts::find(key).map(of_verdict))
 }
 
 fn fault(info: &FaultInfo) -> String {
@@ -59,6 +61,10 @@ fn list() -> String {
     for info in FaultKind::ALL.iter().copied().map(wavefence_check::faults::info) {
         let _ = writeln!(out, "     {}\n     {}", info.kind.name(), info.summary);
     }
+    out.push_str("\nverdicts on hangs:\n");
+    for verdict in verdicts::ALL {
+        let _ = writeln!(out, "     {}\n     {}", verdict.name, verdict.summary);
+    }
     out
 }
 
@@ -66,6 +72,13 @@ fn lines(out: &mut String, text: &str) {
     for line in text.lines() {
         let _ = writeln!(out, "  {line}");
     }
+}
+
+fn of_verdict(verdict: &Verdict) -> String {
+    format!(
+        "{} (a verdict on a hang)\n{}\n\n{}\n\nexample:\n  wrong: {}\n  right: {}\n",
+        verdict.name, verdict.summary, verdict.explanation, verdict.wrong, verdict.right
+    )
 }
 
 fn whole(rule: &Rule, explanation: &str, example: &str) -> String {
@@ -78,7 +91,8 @@ fn whole(rule: &Rule, explanation: &str, example: &str) -> String {
 
 fn unknown(key: &str) -> String {
     let faults = FaultKind::ALL.iter().map(|k| k.name());
-    let names: Vec<&str> = rules().map(|r| r.name).chain(faults).collect();
+    let verdicts = verdicts::ALL.iter().map(|v| v.name);
+    let names: Vec<&str> = rules().map(|r| r.name).chain(faults).chain(verdicts).collect();
     let near = nearest(key, &names).map_or(String::new(), |n| format!("; did you mean {n}?"));
     format!("there is no rule or fault `{key}`{near} (wavefence explain lists them)")
 }
@@ -94,6 +108,10 @@ mod tests {
                 let args = ExplainArgs { rule: Some(key.clone()) };
                 assert!(matches!(run(&args), Ok(0)), "{key}");
             }
+        }
+        for verdict in verdicts::ALL {
+            let args = ExplainArgs { rule: Some(verdict.name.to_owned()) };
+            assert!(matches!(run(&args), Ok(0)), "{}", verdict.name);
         }
     }
 

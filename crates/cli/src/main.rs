@@ -14,6 +14,7 @@ mod args;
 mod bench;
 mod disasm;
 mod explain;
+mod explain_hang;
 mod explore;
 mod failure;
 mod offload;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
             Command::Disasm(args) => disasm::run(&args),
             Command::Offload(args) => offload::run(&args),
             Command::Explain(args) => explain::run(&args),
+            Command::ExplainHang(args) => explain_hang::run(&args),
             Command::Profiles => Ok(profiles::run()),
             Command::Bench(args) => bench::run(&args),
         }

@@ -6,6 +6,7 @@ use crate::ui;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use wavefence_report::dump::Dump;
 use wavefence_report::filter::{self, Suppression};
 use wavefence_report::{Outcome, Report, text};
 use wavefence_scenario::explore::driver::{Driver, Keep};
@@ -28,6 +29,12 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
         Some(text) => Some(replay(text, &source, &mut options)?),
         None => None,
     };
+    if args.max_cycles.is_some() || args.max_instructions.is_some() {
+        let mut limits = options.limits.unwrap_or_default();
+        limits.max_cycles = args.max_cycles.unwrap_or(limits.max_cycles);
+        limits.max_instructions = args.max_instructions.unwrap_or(limits.max_instructions);
+        options.limits = Some(limits);
+    }
     if let Some(path) = &args.trace {
         options.trace = Some(Box::new(BufWriter::new(create(path)?)));
     }
@@ -55,6 +62,11 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
         let known =
             filter::parse(&text).map_err(|e| Failure::Input(format!("{}: {e}", path.display())))?;
         report.know(&known);
+    }
+    if let Some(path) = &args.dump_hang
+        && let Some(dump) = Dump::of(&report)
+    {
+        write(create(path)?, path, &(dump.json() + "\n"))?;
     }
     let plain = [ReportArg { format: ReportFormat::Text, path: None }];
     let (reports, files) =

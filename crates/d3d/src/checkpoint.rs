@@ -32,6 +32,8 @@ impl Device {
         let Self {
             profile: _,
             dxc: _,
+            // Lists stay good.
+            recorded: _,
             mark: _,
             // Both were told just now, or are below.
             hardware: _,

@@ -3,6 +3,7 @@
 use crate::checkpoint::Mark;
 use crate::error::{CallError, Error};
 use crate::face::Face;
+use crate::hang::RecordedLists;
 use crate::hardware::Hardware;
 use crate::list::{CommandList, ListKind};
 use crate::names::Placed;
@@ -161,6 +162,7 @@ impl DeviceBuilder {
             pipelines: BTreeMap::new(),
             placed: BTreeMap::new(),
             by_list: BTreeMap::new(),
+            recorded: RecordedLists::default(),
             next_list: 0,
             pool: None,
             advice: Vec::new(),
@@ -213,6 +215,8 @@ pub struct Device {
     /// Where a list lies for a queue: it has scratch words, which two queues that
     /// run it at once must not share.
     pub(crate) by_list: BTreeMap<(u64, u32), GpuAddress>,
+    /// Lists that were closed and are still held by somebody.
+    pub(crate) recorded: RecordedLists,
     pub(crate) next_list: u64,
     pub(crate) pool: Option<Pool>,
     pub(crate) advice: Vec<Finding>,
@@ -427,7 +431,14 @@ impl Device {
 
     fn list(&mut self, name: &str, kind: ListKind, face: Face) -> CommandList {
         self.next_list += 1;
-        CommandList::new(self.next_list, name, (kind, face), self.profile.clone(), self.tag)
+        CommandList::new(
+            self.next_list,
+            name,
+            (kind, face),
+            self.profile.clone(),
+            self.tag,
+            self.recorded.clone(),
+        )
     }
 
     /// Opens a hardware queue; opened before, the same one.
@@ -506,6 +517,7 @@ impl Device {
             ..AllocationDesc::new(format!("fence \"{name}\""), FENCE_BYTES)
         })?;
         self.write(allocation.address(), &initial.to_le_bytes())?;
+        self.hardware.forget_writes(allocation.address());
         Ok(Fence { name: name.into(), address: allocation.address(), device: self.tag })
     }
 
@@ -553,13 +565,18 @@ impl Device {
         Ok(())
     }
 
+    /// True if the list of that number was given to a queue.
+    pub(crate) fn was_executed(&self, list: u64) -> bool {
+        self.by_list.range((list, 0)..=(list, u32::MAX)).next().is_some()
+    }
+
     /// Puts a list into GPU memory for a queue, once.
     fn place_list(&mut self, queue: &Queue, list: &CommandList) -> Result<GpuAddress, Error> {
         let key = (list.id, queue.id.0);
         if let Some(&base) = self.by_list.get(&key) {
             return Ok(base);
         }
-        if self.by_list.range((list.id, 0)..=(list.id, u32::MAX)).next().is_none() {
+        if !self.was_executed(list.id) {
             self.advice.extend(list.advice().iter().cloned());
         }
         let layout = list.encoder.layout();

@@ -3,8 +3,8 @@
 use crate::error::Error;
 use std::sync::Arc;
 use wavefence_base::{
-    AllocationId, Fault, GpuAddress, GpuRange, HostTurn, Limit, Observer, Printed, QueueId,
-    Schedule,
+    AllocationId, Fault, GpuAddress, GpuRange, HostTurn, Limit, Observer, PastWrite, Printed,
+    QueueId, Schedule,
 };
 use wavefence_gpu::{DeviceDesc, LoadedKernel, Outcome, QueueKind};
 use wavefence_memory::{Allocation, AllocationDesc};
@@ -117,6 +117,21 @@ impl Hardware {
 
     pub(crate) fn run(&mut self) -> Outcome {
         self.device.run()
+    }
+
+    /// What was written there so far is what it holds from the start.
+    pub(crate) fn forget_writes(&mut self, address: GpuAddress) {
+        self.device.forget_writes(address);
+    }
+
+    /// Writes of values to an address that are remembered.
+    pub(crate) fn past_writes(&self, address: GpuAddress) -> &[PastWrite] {
+        self.device.past_writes(address)
+    }
+
+    /// Name of the living allocation at an address, and the offset in it.
+    pub(crate) fn describe(&self, address: GpuAddress) -> Option<(String, u64)> {
+        self.device.memory().describe(address)
     }
 
     pub(crate) fn faults(&self) -> &[Fault] {

@@ -164,7 +164,7 @@ impl Device {
 
     /// One side in a sentence: `list "Blur" #3 DispatchX (queue "graphics", shader
     /// "Blur", blur.hlsl:7, group 0,0,0, wave 0, lane 3)`.
-    fn side_text(&self, side: &Side) -> String {
+    pub(crate) fn side_text(&self, side: &Side) -> String {
         let mut text = match side.packet {
             Some(packet) => self.call_long(packet),
             None => return self.who(side),

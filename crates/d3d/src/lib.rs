@@ -25,6 +25,7 @@ pub mod enums;
 mod error;
 mod face;
 mod fence;
+mod hang;
 mod hardware;
 mod hazard;
 mod list;
@@ -41,12 +42,15 @@ pub use binding::{Bindings, MAX_ROOT_CONSTANTS};
 pub use device::{AllocationDesc, Device, DeviceBuilder, Limits, RunMode, Went, check_d3d11_face};
 pub use error::{CallError, CallErrors, Error};
 pub use face::{Face, Undrawn};
+pub use hang::{
+    Hang, HangEngine, HangExit, HangQueue, HangValue, HangWait, HangWave, HangWork, HangWrite,
+};
 pub use list::{
     Barrier, Call, CommandList, CommandSignature, CountBuffer, ListKind, TextureLocation,
 };
 pub use pipeline::Pipeline;
 pub use queue::{Fence, Queue, QueueKind};
-pub use report::{CallFault, CallLine, CallRef, Ending, Hang, HangWait, HangWrite, Report};
+pub use report::{CallFault, CallLine, CallRef, Ending, Report};
 pub use resource::{
     Allocation, Buffer, DeviceTag, Level, Resource, Texture, TextureDesc,
     UAV_COUNTER_PLACEMENT_ALIGNMENT,

@@ -6,12 +6,9 @@ use crate::enums::D3D12XBOX_FLUSH;
 use crate::face::Face;
 use crate::list::{Call, CommandList, ListKind};
 use crate::pipeline::Pipeline;
-use crate::report::{
-    CallFault, CallLine, CallRef, Ending, Hang, HangWait, HangWrite, Report, explain, writer,
-};
+use crate::report::{CallFault, CallLine, CallRef, Ending, Report};
 use std::sync::Arc;
-use wavefence_base::stall::{PastWrite, PendingWrite};
-use wavefence_base::{BlockedWait, Fault, GpuAddress, Printed, QueueId, Stall};
+use wavefence_base::{Fault, GpuAddress, Printed, QueueId};
 use wavefence_gpu::Outcome;
 
 /// A command buffer in GPU memory.
@@ -200,51 +197,5 @@ impl Device {
             shader: place.kernel.and_then(|k| self.shader_name(k)).map(str::to_owned),
             printed: printed.clone(),
         }
-    }
-
-    /// A stall in words.
-    pub fn hang(&self, stall: &Stall) -> Hang {
-        Hang { waits: stall.waits.iter().map(|w| self.hang_wait(w)).collect() }
-    }
-
-    fn hang_wait(&self, wait: &BlockedWait) -> HangWait {
-        let names = |q| self.queue_name(q);
-        HangWait {
-            queue: names(wait.queue),
-            engine: wait.engine,
-            call: self.call_or_packet(wait.packet),
-            address: wait.address,
-            place: wait.allocation.as_ref().map(|(name, offset)| format!("{name}+{offset:#x}")),
-            function: wait.function,
-            wanted: wait.wanted,
-            present: wait.present,
-            past: wait.past.iter().map(|w| self.past(w)).collect(),
-            pending: wait.pending.iter().map(|w| self.pending(w)).collect(),
-            explanation: explain(&wait.verdict, &names),
-            verdict: wait.verdict.clone(),
-        }
-    }
-
-    fn call_or_packet(&self, packet: GpuAddress) -> CallRef {
-        self.call_at(packet).unwrap_or_else(|| CallRef {
-            list: String::new(),
-            index: None,
-            call: String::new(),
-            markers: Vec::new(),
-            text: format!("packet at {packet}"),
-        })
-    }
-
-    fn past(&self, write: &PastWrite) -> HangWrite {
-        let by = match write.packet {
-            Some(packet) => self.call_or_packet(packet).text,
-            None => writer(write.by, &|q| self.queue_name(q)),
-        };
-        HangWrite { by, value: Some(write.value), landed: write.landed }
-    }
-
-    fn pending(&self, write: &PendingWrite) -> HangWrite {
-        let by = self.call_or_packet(write.packet).text;
-        HangWrite { by, value: write.value, landed: true }
     }
 }

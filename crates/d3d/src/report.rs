@@ -1,7 +1,8 @@
 //! How a run ended, in the API's words.
 
+use crate::hang::Hang;
 use std::fmt;
-use wavefence_base::{Fault, Finding, GpuAddress, Limit, Printed, StallVerdict, Writer};
+use wavefence_base::{Fault, Finding, Limit, Printed};
 
 /// A call of a list that a packet came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,102 +72,6 @@ impl fmt::Display for CallFault {
     }
 }
 
-/// A write that a wait looked for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HangWrite {
-    /// Who: a call, the host, or a shader's dispatch.
-    pub by: String,
-    /// The value, if it is known.
-    pub value: Option<u64>,
-    /// False if it was dropped (memory that is not there or not writable).
-    pub landed: bool,
-}
-
-/// A blocked wait, in words.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HangWait {
-    /// The queue's name.
-    pub queue: String,
-    /// The engine that waits: `me`, `mec`, `pfp` or `sdma`.
-    pub engine: &'static str,
-    /// The call.
-    pub call: CallRef,
-    /// The polled address.
-    pub address: GpuAddress,
-    /// `allocation+offset`, if the address lies in one.
-    pub place: Option<String>,
-    /// The comparison, as a symbol.
-    pub function: &'static str,
-    /// The value waited for.
-    pub wanted: u64,
-    /// The value in memory.
-    pub present: u64,
-    /// Writes so far, oldest first.
-    pub past: Vec<HangWrite>,
-    /// Writes that have not run.
-    pub pending: Vec<HangWrite>,
-    /// What it comes down to.
-    pub verdict: StallVerdict,
-    /// The verdict and the way out, in words.
-    pub explanation: String,
-}
-
-/// Nothing can move: every blocked wait.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct Hang {
-    /// The waits.
-    pub waits: Vec<HangWait>,
-}
-
-/// Most writes that the text lists one by one.
-const LISTED: usize = 4;
-
-impl fmt::Display for Hang {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nothing can move: {} blocked", count(self.waits.len(), "wait"))?;
-        for wait in &self.waits {
-            let place = wait.place.as_ref().map_or(String::new(), |p| format!(" ({p})"));
-            write!(
-                f,
-                "\n  queue \"{}\" ({}): {}\n    waits until {}{place} {} {}; it is {}",
-                wait.queue,
-                wait.engine,
-                wait.call,
-                wait.address,
-                wait.function,
-                wait.wanted,
-                wait.present
-            )?;
-            writes(f, "written so far", &wait.past)?;
-            writes(f, "not yet run", &wait.pending)?;
-            write!(f, "\n    {}", wait.explanation)?;
-        }
-        Ok(())
-    }
-}
-
-fn count(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
-}
-
-fn writes(f: &mut fmt::Formatter<'_>, title: &str, list: &[HangWrite]) -> fmt::Result {
-    if list.is_empty() {
-        return Ok(());
-    }
-    let skipped = list.len().saturating_sub(LISTED);
-    write!(f, "\n    {title}:")?;
-    if skipped > 0 {
-        write!(f, " {} earlier, then", count(skipped, "write"))?;
-    }
-    for (i, write) in list[skipped..].iter().enumerate() {
-        let value = write.value.map_or("a timestamp".to_owned(), |v| v.to_string());
-        let lost = if write.landed { "" } else { " (dropped)" };
-        let comma = if i == 0 { "" } else { "," };
-        write!(f, "{comma} {value} by {}{lost}", write.by)?;
-    }
-    Ok(())
-}
-
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
@@ -215,67 +120,5 @@ impl Report {
             | Ending::HostTurn
             | Ending::Enough => None,
         }
-    }
-}
-
-/// What a verdict means and the way out of it.
-pub(crate) fn explain(
-    verdict: &StallVerdict,
-    queues: &dyn Fn(wavefence_base::QueueId) -> String,
-) -> String {
-    match verdict {
-        StallVerdict::Cycle(ring) => {
-            let mut names: Vec<String> =
-                ring.iter().map(|q| format!("\"{}\"", queues(*q))).collect();
-            if let Some(first) = names.first().cloned() {
-                names.push(first);
-            }
-            format!(
-                "deadlock: queues wait for each other: {}; break the ring by signalling before \
-                 waiting on one of them",
-                names.join(" -> ")
-            )
-        }
-        StallVerdict::NeverWritten => {
-            "never written: nothing has written there and nothing still to run does; submit the \
-             producer, or check the address"
-                .into()
-        }
-        StallVerdict::Overtaken => {
-            "overtaken: the value was there and has been passed; wait with GREATER_EQUAL on a \
-             counter that only grows"
-                .into()
-        }
-        StallVerdict::WriteLost => {
-            "write lost: the write that would have ended it went to memory that is read-only for \
-             the GPU or not there; write to memory that the GPU may write"
-                .into()
-        }
-        StallVerdict::NeverSatisfied => {
-            "never satisfied: the address was written, but never with such a value; check the \
-             value and the comparison"
-                .into()
-        }
-        StallVerdict::ValueInL2(by) => format!(
-            "value in L2: {} stored it, but it lies dirty in L2 and the command processor polls \
-             memory; write L2 back after the store, or write the value at the bottom of the pipe",
-            writer(*by, queues)
-        ),
-        StallVerdict::BehindItself => {
-            "blocks itself: the only write that would end it stands behind the wait on the same \
-             queue; write from another queue or earlier"
-                .into()
-        }
-        other => format!("{other:?}"),
-    }
-}
-
-/// Who wrote, without the call.
-pub(crate) fn writer(by: Writer, queues: &dyn Fn(wavefence_base::QueueId) -> String) -> String {
-    match by {
-        Writer::Host => "the host".into(),
-        Writer::Queue(q) | Writer::Dma(q) => format!("queue \"{}\"", queues(q)),
-        Writer::Shader(q, d) => format!("a shader of {d} on queue \"{}\"", queues(q)),
-        other => format!("{other:?}"),
     }
 }

@@ -122,6 +122,9 @@ rules! {
 
     // Fences.
     1090 FENCE_DEVICE "fence-device": "Fences, lists, pipelines and resources are used with the device that made them.", "Direct3D 12", "a fence of another device" => "a fence of this device";
+
+    // Hangs.
+    1091 HANG_CLAIM "hang-claim": "A title that reports a hang (ReportGpuHangX, ReportGpuHaltX) must have one: here every queue has done its work.", "peers.md 4, class 21 (HangFalsePositive)", "ReportGpuHangX: frame took too long, while the GPU is fine" => "wait for the fence of the frame before claiming a hang";
 }
 
 /// The rule of that number or name.

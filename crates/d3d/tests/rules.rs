@@ -720,7 +720,20 @@ static CASES: &[Case] = &[
         },
     ),
     case(&rules::FENCE_DEVICE, || signal_on(true), || signal_on(false)),
+    case(&rules::HANG_CLAIM, || claim(false), || claim(true)),
 ];
+
+/// What a claim of a hang is told, where there is one or is none.
+fn claim(hangs: bool) -> Vec<&'static str> {
+    let mut device = model(SeriesX);
+    let queue = device.graphics_queue().unwrap();
+    let fence = device.create_fence("frame", 0).unwrap();
+    if hangs {
+        device.wait(&queue, &fence, 1).unwrap();
+    }
+    device.report_gpu_hang_x("the frame is late");
+    device.report_now().findings.iter().map(|f| f.rule.name).collect()
+}
 
 #[test]
 fn every_rule_is_named_where_it_is_broken_and_silent_beside_it() {

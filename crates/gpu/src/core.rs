@@ -12,7 +12,7 @@ use crate::dispatch::Dispatch;
 use crate::faults::Faults;
 use crate::flight::{Flight, Landing};
 use crate::gds::Gds;
-use crate::group::{Group, Standing, WaveFault, WaveTrouble};
+use crate::group::{Standing, WaveFault, WaveTrouble};
 use crate::history::History;
 use crate::mem::{Access, Bus, effect, fault_kind};
 use crate::queue::Flush;
@@ -22,8 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wavefence_base::access::{Engine, MemoryAccess};
 use wavefence_base::stall::PastWrite;
 use wavefence_base::{
-    DispatchId, Event, Fault, FaultKind, Footprint, Generation, GpuAddress, HostTurn, Limit,
-    Observer, Place, Printed, Profile, QueueId, Resource, Schedule, Step, Writer,
+    Budget, DispatchId, Event, Fault, FaultKind, Footprint, Generation, GpuAddress, HostTurn,
+    Limit, Observer, Place, Printed, Profile, QueueId, Resource, Schedule, Stall, Step, Writer,
 };
 use wavefence_memory::hierarchy::Land;
 use wavefence_memory::{AccessError, AddressSpace};
@@ -103,6 +103,8 @@ pub(crate) struct Core {
     pub(crate) model: bool,
     /// Set when the run must end.
     pub(crate) ending: Option<Outcome>,
+    /// The budget that ended it; the device puts down what was going on.
+    pub(crate) over_budget: Option<Budget>,
     /// The queue of each dispatch so far, by its number.
     pub(crate) dispatch_queues: Vec<QueueId>,
     /// What is on its way to memory.
@@ -174,6 +176,7 @@ impl Core {
             lead: if model { PFP_LEAD } else { 0 },
             model,
             ending: None,
+            over_budget: None,
             dispatch_queues: Vec::new(),
             flight,
             started: Vec::new(),
@@ -195,10 +198,7 @@ impl Core {
         self.cost = 0;
         self.shared.clock.set(self.now);
         if self.now > self.limits.max_cycles {
-            self.limit(Limit::budget(format!(
-                "the budget of {} GPU cycles ended",
-                self.limits.max_cycles
-            )));
+            self.over_budget(Budget::Cycles(self.limits.max_cycles));
         }
     }
 
@@ -519,23 +519,18 @@ impl Core {
         Fault { kind: fault.what.kind(), place, address, bytes, count, detail }
     }
 
-    /// The instruction budget ended while `group` (if any) was running.
-    pub(crate) fn out_of_instructions(&mut self, group: Option<&Group>) {
-        let mut what = "the budget of wave instructions ended".to_string();
-        if let Some(group) = group
-            && let Some((wave, standing)) = group.standing()
-        {
-            let d = &group.dispatch;
-            what += &format!(
-                " with wave {wave} of group {:?} of {} (packet {} on {}) {}",
-                group.id,
-                d.id,
-                d.packet,
-                d.queue,
-                standing_text(d, standing)
-            );
+    /// A budget ended while shaders were running: that is told as a hang, not as a
+    /// limit.
+    pub(crate) fn over_budget(&mut self, budget: Budget) {
+        if self.ending.is_none() {
+            self.over_budget = Some(budget);
+            self.ending = Some(Outcome::Blocked(Stall::default()));
         }
-        self.limit(Limit::budget(what));
+    }
+
+    /// The instruction budget ended.
+    pub(crate) fn out_of_instructions(&mut self) {
+        self.over_budget(Budget::Instructions(self.limits.max_instructions));
     }
 
     /// A dispatch's waves have ended; their stores may still be on the way.

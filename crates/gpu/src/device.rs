@@ -16,8 +16,8 @@ use std::fmt;
 use std::sync::Arc;
 use wavefence_base::stall::PastWrite;
 use wavefence_base::{
-    Event, Fault, GpuAddress, GpuRange, HostTurn, Limit, Observer, Printed, Profile, QueueId,
-    Resource, Schedule, SubmitId, Writer,
+    Budget, Event, Fault, GpuAddress, GpuRange, HostTurn, Limit, Observer, Printed, Profile,
+    QueueId, Resource, Schedule, Stall, SubmitId, Writer,
 };
 use wavefence_memory::{AccessError, AddressSpace, AllocationDesc, AllocationError};
 use wavefence_shader::ir::Kernel;
@@ -220,23 +220,59 @@ impl Device {
         if let Some(leaving) = self.core.leaving.take() {
             return leaving;
         }
-        if let Some(ending) = self.core.ending.clone() {
+        if let Some(mut ending) = self.core.ending.clone() {
+            if let Some(budget) = self.core.over_budget {
+                let stall = self.stall(Some(budget));
+                // An engine that never ends its packets is no shader's doing.
+                ending = match (stall.work.is_empty(), budget) {
+                    (false, _) => Outcome::Blocked(stall),
+                    (true, Budget::Instructions(n) | Budget::Cycles(n)) => {
+                        Outcome::Limit(Limit::budget(format!("the budget of {n} ended")))
+                    }
+                };
+            }
             self.over = Some(ending.clone());
             return ending;
         }
-        let mut stuck = Vec::new();
-        match &self.work {
-            Work::Model(work) => {
-                stuck.extend(work.resident().into_iter().filter_map(stall::stuck_work));
-            }
-            Work::Fast(pool) => pool.for_each_parked(|g| stuck.extend(stall::stuck_work(g))),
-        }
-        let queues = &self.engines.queues;
-        let held = queues.iter().any(Queue::held);
-        if !held && stuck.is_empty() {
+        let held = self.engines.queues.iter().any(Queue::held);
+        let stall = self.stall(None);
+        if !held && stall.work.is_empty() {
             return Outcome::Idle;
         }
-        Outcome::Blocked(stall::explain(&mut self.core, queues, stuck))
+        Outcome::Blocked(stall)
+    }
+
+    /// What holds the device up.
+    fn stall(&mut self, budget: Option<Budget>) -> Stall {
+        let Self { core, engines, work, .. } = self;
+        let ended = match work {
+            Work::Model(work) => work.ended(),
+            Work::Fast(pool) => pool.ended(),
+        };
+        let mut stuck = stall::StuckGroups::new(core, budget, ended);
+        match work {
+            Work::Model(work) => {
+                let endless = work.is_endless();
+                work.resident().into_iter().for_each(|group| stuck.add(group, endless));
+            }
+            Work::Fast(pool) => pool.for_each_parked(|group| stuck.add(group, false)),
+        }
+        let stuck = stuck.into_list();
+        if stuck.is_empty() && budget.is_none() && !engines.queues.iter().any(Queue::held) {
+            return Stall::default();
+        }
+        stall::explain(core, &engines.queues, stuck)
+    }
+
+    /// Takes what the host wrote to an address for its initial contents: no wait is told
+    /// of it.
+    pub fn forget_writes(&mut self, address: GpuAddress) {
+        self.core.history.forget(address);
+    }
+
+    /// Writes of values to an address that are remembered, oldest first.
+    pub fn past_writes(&self, address: GpuAddress) -> &[PastWrite] {
+        self.core.history.of(address)
     }
 
     /// Faults so far, one per place, in the order of their first occurrence.

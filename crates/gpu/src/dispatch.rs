@@ -261,6 +261,8 @@ pub(crate) struct Dispatch {
     pub(crate) small_waves: bool,
     /// Waves of a group sit on both compute units of a WGP.
     pub(crate) wgp_mode: bool,
+    /// Where its counts were read, if it was an indirect one.
+    pub(crate) arguments: Option<GpuAddress>,
 }
 
 impl Dispatch {

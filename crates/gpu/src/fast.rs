@@ -12,10 +12,10 @@ use crate::dispatch::Dispatch;
 use crate::group::{Group, Progress, WaveFault, Worker, take_ordered_ids};
 use crate::mem::WavePort;
 use crate::model::Engines;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use wavefence_base::{Profile, SubmitId};
+use wavefence_base::{DispatchId, Profile, SubmitId};
 
 /// Instructions a wave may take before its group is put aside.
 const SLICE: u64 = 1 << 12;
@@ -259,6 +259,11 @@ impl Pool {
         self.give_worker(worker);
     }
 
+    /// Groups of each active dispatch that have ended.
+    pub(crate) fn ended(&self) -> BTreeMap<DispatchId, u64> {
+        self.lock().active.iter().map(|a| (a.dispatch.id, a.ended)).collect()
+    }
+
     /// The groups that cannot go on, for a report.
     pub(crate) fn for_each_parked(&self, mut see: impl FnMut(&Group)) {
         for active in &self.lock().active {
@@ -383,8 +388,7 @@ fn control(
             break;
         }
         if core.shared.exhausted() && !state.active.is_empty() {
-            let looping = state.active.iter().flat_map(|a| &a.parked).next();
-            core.out_of_instructions(looping);
+            core.out_of_instructions();
             break;
         }
         if let Some(task) = pool.take(&mut state, OWN_CHUNK) {

@@ -3,13 +3,15 @@
 
 use crate::core::Shared;
 use crate::dispatch::{Dispatch, Ordered};
+use crate::endless::{Proof, Spy, Watch};
 use crate::mem::{WaveId, WaveMemory};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wavefence_base::{FaultKind, LaneMask, Limit, OpFamily, WaveSize};
+use wavefence_memory::port::Port;
 use wavefence_memory::{AccessErrorKind, MissOp, MissRecord};
-use wavefence_shader::ir::AtomicOp;
+use wavefence_shader::ir::{AtomicOp, Label};
 use wavefence_wave::exec::{Env, Issued, Launch, Services, Stop, Wave};
 
 /// Something a wave did wrong; becomes a fault where the device is at hand.
@@ -91,6 +93,11 @@ impl Worker {
         }
     }
 
+    /// Instructions since they were last settled.
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent
+    }
+
     /// Adds what was run to the counters that all threads share; not done wave
     /// by wave, as threads would fight for them.
     pub(crate) fn settle(&mut self) {
@@ -147,6 +154,26 @@ struct Slot {
     barriers: u32,
     /// The cycle in which its last step ends (model run).
     free: u64,
+    /// While it is watched: whether it runs for ever.
+    watch: Option<Box<Watch>>,
+    /// Times that its budget ended, and the loops at whose back edges it did, with the
+    /// number of the last time.
+    stops: u64,
+    edges: Vec<(Label, u64)>,
+}
+
+impl Slot {
+    /// Its budget ended in the loop at that source line index, at that back edge.
+    fn stopped_in(&mut self, loc: u32, edge: Option<Label>) {
+        self.at = At::Ready;
+        self.looping = loc;
+        self.stops += 1;
+        let Some(label) = edge else { return };
+        match self.edges.iter_mut().find(|e| e.0 == label) {
+            Some(edge) => edge.1 = self.stops,
+            None => self.edges.push((label, self.stops)),
+        }
+    }
 }
 
 /// What a group did with its slice.
@@ -230,6 +257,9 @@ impl Group {
                 looping: 0,
                 barriers: 0,
                 free: 0,
+                watch: None,
+                stops: 0,
+                edges: Vec::new(),
             });
             worker.collect_misses(memory, dispatch, id, index);
         }
@@ -307,6 +337,76 @@ impl Group {
         }
     }
 
+    /// As [`Self::step_wave`], and watches whether the wave runs for ever. A proof ends
+    /// the watching.
+    pub(crate) fn step_watched(
+        &mut self,
+        worker: &mut Worker,
+        memory: &mut dyn WaveMemory,
+        wave: u32,
+        budget: u64,
+    ) -> Issued {
+        let slot = &mut self.slots[wave as usize];
+        let mut watch = slot.watch.take().unwrap_or_default();
+        let proved = watch.proof().is_some();
+        if !proved {
+            slot.watch = Some(watch);
+            watch = Box::default();
+        }
+        let before = worker.spent;
+        let issued = self.step_wave(worker, memory, wave, budget, false);
+        let used = worker.spent - before;
+        let slot = &mut self.slots[wave as usize];
+        if proved {
+            slot.watch = Some(watch);
+        } else if let Some(watch) = &mut slot.watch {
+            match slot.wave.as_ref().and_then(|w| w.digest()) {
+                Some(state) => watch.step(state ^ shared_digest(&self.lds), used, slot.barriers),
+                None => slot.watch = None,
+            }
+        }
+        issued
+    }
+
+    /// Ends the watching of its waves.
+    pub(crate) fn unwatch(&mut self) {
+        self.slots.iter_mut().for_each(|s| s.watch = None);
+    }
+
+    /// The proofs of its waves that have not ended; `None` if one is not proved and
+    /// may still get on.
+    pub(crate) fn proofs(&self) -> Option<Vec<&Watch>> {
+        let mut proofs = Vec::new();
+        let mut waiting = false;
+        for slot in self.slots.iter().filter(|s| s.at != At::Ended) {
+            match slot.watch.as_deref().filter(|w| w.proof().is_some()) {
+                Some(watch) => proofs.push(watch),
+                None if slot.at == At::Ready => return None,
+                None => waiting = true,
+            }
+        }
+        // Who waits at a barrier goes on if others come there.
+        let meets = proofs.iter().any(|w| w.proof().is_some_and(|p| p.barriers));
+        let writes = proofs.len() > 1 && proofs.iter().any(|w| w.log.shared);
+        (!(waiting && meets) && !writes).then_some(proofs)
+    }
+
+    /// The proof of a wave.
+    pub(crate) fn proof(&self, wave: u32) -> Option<Proof> {
+        self.slots[wave as usize].watch.as_ref().and_then(|w| w.proof())
+    }
+
+    /// The loops whose back edges a wave took lately.
+    pub(crate) fn back_edges(&self, wave: u32) -> Vec<Label> {
+        let slot = &self.slots[wave as usize];
+        slot.edges.iter().filter(|e| e.1 * 2 >= slot.stops).map(|e| e.0).collect()
+    }
+
+    /// The state of a wave that has not ended, and the group's shared memory.
+    pub(crate) fn state(&self, wave: u32) -> Option<(&dyn Wave, &[u32])> {
+        Some((self.slots[wave as usize].wave.as_deref()?, &self.lds))
+    }
+
     /// True if every wave has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.slots.iter().all(|s| s.at == At::Ended)
@@ -347,15 +447,7 @@ impl Group {
         let mut left = given;
         // Read before running: a turn that moves meanwhile is seen as moved.
         let epoch = dispatch.ordered.as_deref().map_or(0, Ordered::epoch);
-        let mut services = WaveServices {
-            shared: &worker.shared,
-            ordered: dispatch.ordered.as_deref(),
-            operations: 0,
-            data_share: false,
-            clock: false,
-            breaks: Vec::new(),
-            printed: Vec::new(),
-        };
+        let mut services = WaveServices::new(&worker.shared, dispatch.ordered.as_deref());
         let who = WaveId {
             dispatch: &dispatch,
             launch: self.launch,
@@ -367,10 +459,18 @@ impl Group {
         let (Some(wave), lds) = (&mut slot.wave, &mut self.lds) else { return false };
         // The port runs it once.
         let mut stop = Stop::End;
+        let watch = &mut slot.watch;
         memory.with_port(&who, &mut |port| {
             let (services, budget) = (&mut services, &mut left);
-            stop = wave.run(&mut Env { port, lds, services, budget, pause });
+            let mut run = |port: &mut dyn Port| {
+                stop = wave.run(&mut Env { port, lds, services, budget, pause });
+            };
+            match watch {
+                None => run(port),
+                Some(watch) => run(&mut Spy { port, log: &mut watch.log }),
+            }
         });
+        services.taint(watch.as_deref_mut());
         let operations = services.operations;
         worker.data_share |= services.data_share;
         worker.clock |= services.clock;
@@ -406,8 +506,8 @@ impl Group {
             Stop::Ordered => slot.at = At::Ordered { epoch },
             Stop::Access => slot.at = At::Ready,
             Stop::Budget { loc } => {
-                slot.at = At::Ready;
-                slot.looping = loc;
+                let edge = wave.back_edge();
+                slot.stopped_in(loc, edge);
             }
         }
         self.pass_turn(worker, index);
@@ -460,9 +560,16 @@ impl Group {
         });
     }
 
-    /// The first wave that has not ended, and what it stands at.
+    /// The first wave that has not ended, and what it stands at; one that runs before
+    /// those that wait for others.
     pub(crate) fn standing(&self) -> Option<(u32, Standing)> {
-        self.slots.iter().enumerate().find_map(|(i, slot)| {
+        let waits = |at: &Standing| !matches!(at, Standing::Loop { .. });
+        self.all_standing().min_by_key(|(_, at)| waits(at))
+    }
+
+    /// The waves that have not ended, and what each stands at.
+    pub(crate) fn all_standing(&self) -> impl Iterator<Item = (u32, Standing)> {
+        self.slots.iter().enumerate().filter_map(|(i, slot)| {
             let at = match slot.at {
                 At::Ready => Standing::Loop { loc: slot.looping },
                 At::Barrier { loc } => Standing::Barrier { loc },
@@ -485,6 +592,12 @@ impl Group {
         worker.slots.push(std::mem::take(&mut self.slots));
         worker.lds.push(std::mem::take(&mut self.lds));
     }
+}
+
+/// A digest of group-shared memory.
+fn shared_digest(words: &[u32]) -> u128 {
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013B;
+    words.iter().fold(0, |d, &w| (d ^ u128::from(w)).wrapping_mul(PRIME))
 }
 
 /// Where a wave stands that cannot go on, or has not ended when a budget does.
@@ -551,6 +664,27 @@ struct WaveServices<'a> {
     breaks: Vec<WaveTrouble>,
     /// Lines that it printed.
     printed: Vec<WaveTrouble>,
+}
+
+impl<'a> WaveServices<'a> {
+    fn new(shared: &'a Shared, ordered: Option<&'a Ordered>) -> Self {
+        Self {
+            shared,
+            ordered,
+            operations: 0,
+            data_share: false,
+            clock: false,
+            breaks: Vec::new(),
+            printed: Vec::new(),
+        }
+    }
+
+    /// Tells who watches the wave if it looked at what others change without memory.
+    fn taint(&self, watch: Option<&mut Watch>) {
+        if let Some(watch) = watch.filter(|_| self.data_share || self.clock) {
+            watch.log.taint();
+        }
+    }
 }
 
 impl Services for WaveServices<'_> {

@@ -21,6 +21,8 @@ struct Watch {
     bytes: u8,
     /// The value last known.
     seen: u64,
+    /// Name of the allocation when the wait began.
+    name: Option<String>,
     /// Waits.
     count: usize,
 }
@@ -47,17 +49,34 @@ impl History {
         list.push(write);
     }
 
+    /// What was written to `address` is no matter of a wait.
+    pub(crate) fn forget(&mut self, address: GpuAddress) {
+        self.by_address.remove(&address);
+    }
+
     /// Every remembered write to `address`.
     pub(crate) fn of(&self, address: GpuAddress) -> &[PastWrite] {
         self.by_address.get(&address).map_or(&[], Vec::as_slice)
     }
 
     /// A wait blocks at `address`, where its client sees `seen`.
-    pub(crate) fn watch(&mut self, address: GpuAddress, client: Client, bytes: u8, seen: u64) {
-        let fresh = Watch { client, bytes, seen, count: 0 };
+    /// `name` is the allocation's.
+    pub(crate) fn watch(
+        &mut self,
+        address: GpuAddress,
+        (client, bytes): (Client, u8),
+        seen: u64,
+        name: Option<String>,
+    ) {
+        let fresh = Watch { client, bytes, seen, name, count: 0 };
         let watch = self.watched.entry(address).or_insert(fresh);
         watch.bytes = watch.bytes.max(bytes);
         watch.count += 1;
+    }
+
+    /// Name of the allocation at `address` when a wait that still looks there began.
+    pub(crate) fn met(&self, address: GpuAddress) -> Option<&str> {
+        self.watched.get(&address)?.name.as_deref()
     }
 
     /// A wait at `address` is over.

@@ -29,7 +29,9 @@
 //!   (`tests/schedules.rs` swaps them); times are no part of that, so who reads a clock
 //!   touches everything.
 //! - Nothing is final while the host may still act: a run that can move no
-//!   further says why ([`Outcome::Blocked`]) and goes on after the next submit.
+//!   further says why ([`Outcome::Blocked`]) and goes on after the next submit. A run
+//!   whose waves are proved to run for ever (`endless.rs`) ends so, too; one whose budget
+//!   ended is over.
 //! - A device goes back to its checkpoint from wherever it is. Whoever holds state says
 //!   field by field what becomes of it there ([`Device::checkpoint`]).
 //! - Every access names its client, and so the caches it goes through. A model run
@@ -55,6 +57,7 @@ mod cu;
 mod desc;
 mod device;
 mod dispatch;
+mod endless;
 mod fast;
 mod faults;
 mod fetch;
@@ -83,3 +86,4 @@ pub use clock::{GPU_CLOCK_ORIGIN, SYSTEM_CLOCK_ORIGIN};
 pub use code::{CODE_ALIGNMENT, LoadedKernel};
 pub use desc::{DeviceDesc, Limits, Outcome, QueueKind, RunMode};
 pub use device::Device;
+pub use scan::{CodeWrite, writes_of};

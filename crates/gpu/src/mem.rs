@@ -153,6 +153,20 @@ impl Bus {
         Some(u64::from_le_bytes(value))
     }
 
+    /// What a wave on a compute unit would read now; changes nothing and is no access.
+    pub(crate) fn peek_at_unit(
+        &mut self,
+        client: Client,
+        unit: u32,
+        at: GpuAddress,
+        out: &mut [u8],
+    ) -> bool {
+        match self.caches() {
+            Some(caches) => caches.peek(Requester { unit, ..nobody(client) }, at, out).is_ok(),
+            None => self.space.gpu().read(at, out).is_ok(),
+        }
+    }
+
     /// As [`Self::peek_value`], any number of bytes.
     pub(crate) fn peek(
         &mut self,

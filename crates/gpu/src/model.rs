@@ -16,12 +16,13 @@ use crate::desc::{Outcome, QueueKind};
 use crate::dispatch::Dispatch;
 use crate::mem::Bus;
 use crate::queue::{Block, Queue, Seat};
+use crate::stall;
 use crate::steps::{Agent, Candidate, When};
 use crate::work::Work;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wavefence_base::topology::Client;
-use wavefence_base::{CacheClass, Event, GpuAddress, HostTurn, Resource, Step, SubmitId};
+use wavefence_base::{CacheClass, Event, GpuAddress, GpuRange, HostTurn, Resource, Step, SubmitId};
 
 /// The queues, in the order they were opened, and the compute pipes.
 #[derive(Clone, Default)]
@@ -86,6 +87,12 @@ impl Engines {
             done.extend(event::retire(core, queue, &mut moved));
         }
         (moved, done)
+    }
+
+    /// The values in memory that engines wait for.
+    fn polled(&self) -> Vec<GpuRange> {
+        let seats = self.queues.iter().flat_map(|q| [&q.pfp, &q.me]);
+        seats.filter_map(stall::blocked_wait).filter_map(|(wait, _)| wait.range()).collect()
     }
 
     /// The ME, MEC or SDMA engine of a queue takes a step.
@@ -181,6 +188,8 @@ struct Run<'a> {
     work: &'a mut Work,
     next: Next,
     done: Vec<SubmitId>,
+    /// The waves that are left run for ever.
+    over: bool,
 }
 
 impl Run<'_> {
@@ -205,7 +214,7 @@ impl Run<'_> {
 
     /// Takes a step.
     fn take(&mut self, candidate: Candidate) {
-        let Self { core, engines, work, next, done } = self;
+        let Self { core, engines, work, next, done, over } = self;
         let ended = match candidate.agent {
             Agent::Land { queue, seq } => {
                 next.engines_stale = true;
@@ -222,7 +231,15 @@ impl Run<'_> {
             }
             Agent::Wave(ready) => {
                 next.engines_stale |= next.polls;
+                // A schedule has its own end of what leads nowhere.
+                let alone =
+                    core.schedule.is_none() && next.engines.is_none() && next.launches.is_none();
                 let step = work.step_wave(core, ready);
+                if !alone || step.group_ended {
+                    work.disturbed();
+                } else if work.alone(step.used, || engines.polled()) {
+                    *over = true;
+                }
                 next.launches_stale |= step.group_ended;
                 next.engines_stale |= step.sends;
                 step.ended
@@ -388,7 +405,7 @@ impl Run<'_> {
 
     /// Runs as time goes.
     fn by_time(&mut self) {
-        while self.core.ending.is_none() {
+        while self.core.ending.is_none() && !self.over {
             let Some(candidate) = self.first() else { break };
             self.core.begin_step(candidate.ready);
             if self.core.ending.is_some() {
@@ -401,7 +418,7 @@ impl Run<'_> {
 
     fn check_budget(&mut self) {
         if self.core.shared.exhausted() && self.work.is_active() {
-            self.core.out_of_instructions(self.work.first_standing());
+            self.core.out_of_instructions();
         }
     }
 }
@@ -419,7 +436,8 @@ pub(crate) fn run(core: &mut Core, engines: &mut Engines, work: &mut Work) -> Ve
     };
     // What the host has moved meanwhile takes no time of the GPU's.
     core.bus.take_traffic();
-    let mut run = Run { core, engines, work, next, done: Vec::new() };
+    work.disturbed();
+    let mut run = Run { core, engines, work, next, done: Vec::new(), over: false };
     if run.core.schedule.is_some() {
         run.by_schedule();
     } else {

@@ -6,8 +6,8 @@ use crate::fetch::{Frame, Located, read_packet};
 use crate::queue::{DmaEnd, Item, Payload, Queue};
 use std::collections::BTreeSet;
 use wavefence_base::stall::PendingWrite;
-use wavefence_base::{GpuAddress, GpuRange};
-use wavefence_pm4::{Field, Kind, Packet, data_sel, sel};
+use wavefence_base::{Generation, GpuAddress, GpuRange};
+use wavefence_pm4::{Field, Kind, Packet, Ring, data_sel, decode, sel};
 
 /// Packets looked at per queue; a command buffer that chains to itself has no
 /// end.
@@ -42,6 +42,34 @@ impl Value {
         }
         Some(u64::from_le_bytes(out))
     }
+}
+
+/// A value that a packet of a command buffer writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeWrite {
+    /// Dword of the packet in the buffer.
+    pub word: u32,
+    /// What it writes to.
+    pub range: GpuRange,
+    /// The value of the first 8 bytes (or fewer), if the packet says it.
+    pub value: Option<u64>,
+}
+
+/// What the packets of a command buffer that was not placed yet write to memory; up to
+/// the first word that is no packet.
+pub fn writes_of(words: &[u32], generation: Generation, ring: Ring) -> Vec<CodeWrite> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        let Ok(packet) = decode(words, at, generation, ring) else { break };
+        for write in writes(&packet) {
+            let bytes = write.range.len.min(8) as u8;
+            let value = write.value.at(0, bytes);
+            found.push(CodeWrite { word: at as u32, range: write.range, value });
+        }
+        at += packet.len_dwords();
+    }
+    found
 }
 
 struct Write {

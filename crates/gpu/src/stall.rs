@@ -2,7 +2,7 @@
 //! and to come, and what it comes down to.
 
 use crate::core::{Core, standing_text};
-use crate::group::Group;
+use crate::group::{Group, Standing};
 use crate::queue::{Block, Queue, Seat};
 use crate::scan;
 use crate::wait::{Polled, ValueWait};
@@ -11,9 +11,19 @@ use wavefence_base::access::Engine;
 use wavefence_base::stall::{PastWrite, PendingWrite};
 use wavefence_base::topology::Client;
 use wavefence_base::{
-    BlockedWait, GpuAddress, GpuRange, QueueId, Stall, StallVerdict, StuckWork, Writer,
+    BlockedWait, Budget, DispatchId, EngineState, GpuAddress, GpuRange, LoopValue, MemoryWindow,
+    QueueId, QueueState, Stall, StallVerdict, StuckLoop, StuckWave, StuckWork, WorkVerdict, Writer,
 };
-use wavefence_pm4::function;
+use wavefence_memory::Allocation;
+use wavefence_memory::port::Path;
+use wavefence_pm4::{RegSpace, Ring, function, reg};
+use wavefence_shader::ir::{Kernel, Label, Loc};
+
+/// Bytes shown on each side of a polled address.
+const AROUND: u64 = 64;
+
+/// Windows of memory kept.
+const WINDOWS: usize = 32;
 
 /// Explains every blocked wait. `stuck` are the groups that cannot go on.
 pub(crate) fn explain(core: &mut Core, queues: &[Queue], stuck: Vec<StuckWork>) -> Stall {
@@ -33,18 +43,105 @@ pub(crate) fn explain(core: &mut Core, queues: &[Queue], stuck: Vec<StuckWork>) 
         .chain(stuck.iter().map(|s| s.queue))
         .chain(queues.iter().filter(|q| q.halted).map(|q| q.id))
         .collect();
-    let waits = found
+    let waits: Vec<BlockedWait> = found
         .into_iter()
         .map(|(mut described, wait)| {
-            described.verdict = value_in_l2(core, &described, &wait)
+            described.verdict = memory_gone(core, &wait)
+                .or_else(|| value_in_l2(core, &described, &wait))
                 .unwrap_or_else(|| verdict(&described, &wait, &edges, &held));
             described
         })
         .collect();
-    Stall { waits, work: stuck }
+    let memory = windows(core, &waits, &stuck);
+    let queues = queues.iter().map(|q| state(core, q)).collect();
+    Stall { waits, work: stuck, queues, memory }
 }
 
-fn blocked_wait(seat: &Seat) -> Option<(ValueWait, GpuAddress)> {
+/// The verdict on a wait whose memory is not there, or not what it was.
+fn memory_gone(core: &Core, wait: &ValueWait) -> Option<StallVerdict> {
+    let Polled::Memory(at, _) = wait.polled else { return None };
+    let space = &core.shared.space;
+    let now = space.describe(at).map(|(name, _)| name);
+    let met = core.history.met(at).map(str::to_owned);
+    match (met, now) {
+        // What counts is what lay there when the wait began.
+        (Some(was), Some(now)) => (was != now).then_some(StallVerdict::MemoryReused { was, now }),
+        (None, Some(_)) => None,
+        (Some(was), None) => Some(StallVerdict::MemoryFreed(was)),
+        (None, None) => {
+            let all = space.allocations();
+            let there = |a: &&Allocation| a.range.contains(at, u64::from(wait.bytes));
+            let was = all.iter().rfind(there)?;
+            Some(StallVerdict::MemoryFreed(was.desc.name.clone()))
+        }
+    }
+}
+
+/// Memory around what is polled and read.
+fn windows(core: &mut Core, waits: &[BlockedWait], work: &[StuckWork]) -> Vec<MemoryWindow> {
+    let polled = waits.iter().map(|w| w.address);
+    let read = work.iter().filter_map(|w| w.looping.as_ref()).flat_map(|l| &l.values);
+    let mut starts: Vec<u64> = Vec::new();
+    for at in polled.chain(read.map(|v| v.address)) {
+        let start = (at.0 & !(AROUND - 1)).saturating_sub(AROUND);
+        if !starts.contains(&start) && starts.len() < WINDOWS {
+            starts.push(start);
+        }
+    }
+    let mut windows = Vec::new();
+    for start in starts {
+        // As far as memory goes there, in lines of 16 bytes.
+        let mut bytes = Vec::new();
+        let mut first = None;
+        for at in (start..start + 3 * AROUND).step_by(16) {
+            let mut line = [0; 16];
+            match core.bus.peek(Client::Host, GpuAddress(at), &mut line) {
+                Ok(()) => {
+                    first.get_or_insert(at);
+                    bytes.extend(line);
+                }
+                Err(_) if first.is_some() => break,
+                Err(_) => {}
+            }
+        }
+        windows.extend(first.map(|at| MemoryWindow { at: GpuAddress(at), bytes }));
+    }
+    windows
+}
+
+fn state(core: &Core, queue: &Queue) -> QueueState {
+    let engine = |seat: &Seat| EngineState {
+        engine: seat.engine.name(),
+        packet: seat.blocked.as_ref().map(|(located, _)| located.at),
+        waits_for: match seat.blocked.as_ref().map(|(_, block)| block) {
+            None => "",
+            Some(Block::Value(_)) => "a value",
+            Some(Block::Again) => "the comparand of an atomic",
+            Some(Block::Shaders(_)) => "earlier shaders",
+            Some(Block::MicroEngine) => "the ME",
+            Some(Block::CpDma) => "copies",
+            Some(Block::EndOfPipe) => "end-of-pipe events",
+        },
+    };
+    let pfp = (queue.ring == Ring::Graphics).then(|| engine(&queue.pfp));
+    let registers = (RegSpace::Sh.base()..=RegSpace::Sh.last()).filter_map(|index| {
+        let name = reg::name(core.generation, index)?;
+        let value = queue.regs.get(index);
+        (value != 0).then_some((name, value))
+    });
+    QueueState {
+        queue: queue.id,
+        halted: queue.halted,
+        engines: pfp.into_iter().chain([engine(&queue.me)]).collect(),
+        queued: queue.fifo.len(),
+        end_of_pipe: queue.end_of_pipe.len(),
+        reading: queue.fetch.frames.iter().map(|f| (f.at, f.left)).collect(),
+        registers: registers.collect(),
+        dispatches: queue.shaders.started,
+    }
+}
+
+pub(crate) fn blocked_wait(seat: &Seat) -> Option<(ValueWait, GpuAddress)> {
     match &seat.blocked {
         Some((located, Block::Value(wait))) => Some((*wait, located.at)),
         Some((located, Block::Again)) => {
@@ -240,18 +337,121 @@ fn cycle(from: QueueId, edges: &BTreeMap<QueueId, BTreeSet<QueueId>>) -> Option<
     None
 }
 
-/// The report of a group that cannot go on.
-pub(crate) fn stuck_work(group: &Group) -> Option<StuckWork> {
-    let (wave, standing) = group.standing()?;
+/// Groups that do not end: those that stand at the same place for the same reason
+/// are one entry with a count.
+pub(crate) struct StuckGroups<'a> {
+    core: &'a mut Core,
+    budget: Option<Budget>,
+    /// Groups of each dispatch that have ended.
+    ended: BTreeMap<DispatchId, u64>,
+    list: Vec<StuckWork>,
+}
+
+impl<'a> StuckGroups<'a> {
+    pub(crate) fn new(
+        core: &'a mut Core,
+        budget: Option<Budget>,
+        ended: BTreeMap<DispatchId, u64>,
+    ) -> Self {
+        Self { core, budget, ended, list: Vec::new() }
+    }
+
+    /// Adds a group that has not ended. `endless` if the run proved that all run for
+    /// ever.
+    pub(crate) fn add(&mut self, group: &Group, endless: bool) {
+        let Some((wave, standing)) = group.standing() else { return };
+        let d = &group.dispatch;
+        let at = standing_text(d, standing);
+        let proof = group.proof(wave).filter(|_| endless);
+        let verdict = match (proof, self.budget) {
+            (Some(proof), _) => WorkVerdict::Endless { period: proof.period },
+            (None, Some(budget)) => WorkVerdict::OverBudget(budget),
+            (None, None) => WorkVerdict::Stuck,
+        };
+        let same = |w: &&mut StuckWork| {
+            let kinds = [w.verdict, verdict].map(|v| std::mem::discriminant(&v));
+            w.dispatch == d.id && w.at == at && kinds[0] == kinds[1]
+        };
+        if let Some(first) = self.list.iter_mut().find(same) {
+            first.count += 1;
+            return;
+        }
+        let waves = group.all_standing().map(|(wave, standing)| StuckWave {
+            wave,
+            at: standing_text(d, standing),
+            exec: group.state(wave).and_then(|(w, _)| w.exec()).map(|mask| mask.0),
+        });
+        self.list.push(StuckWork {
+            queue: d.queue,
+            packet: d.packet,
+            dispatch: d.id,
+            kernel: d.kernel,
+            group: group.id,
+            wave,
+            waves: waves.collect(),
+            entry: d.program.kernel().entry.clone(),
+            verdict,
+            looping: looping(self.core, group, wave, standing),
+            count: 1,
+            ended: self.ended.get(&d.id).copied().unwrap_or(0),
+            total: d.total,
+            arguments: d.arguments.map(|at| {
+                let read = |i: u64| self.core.bus.peek_value(Client::Host, at.offset(4 * i), 4);
+                (at, [0, 1, 2].map(read).map(|v| v.unwrap_or(0) as u32))
+            }),
+            at,
+        });
+    }
+
+    /// The groups.
+    pub(crate) fn into_list(self) -> Vec<StuckWork> {
+        self.list
+    }
+}
+
+/// What keeps a wave in its loop.
+fn looping(core: &mut Core, group: &Group, wave: u32, standing: Standing) -> Option<StuckLoop> {
+    let Standing::Loop { .. } = standing else { return None };
+    let (state, lds) = group.state(wave)?;
     let d = &group.dispatch;
-    Some(StuckWork {
-        queue: d.queue,
-        packet: d.packet,
-        dispatch: d.id,
-        group: group.id,
-        wave,
-        at: standing_text(d, standing),
+    let unit = d.unit(group.cu, wave);
+    let client = |path| match path {
+        Path::Vector => Client::ShaderVector,
+        Path::Scalar => Client::ShaderScalar,
+    };
+    let label = outermost(d.program.kernel(), &group.back_edges(wave))?;
+    let found = state.why_looping(label, lds, &mut |path, at, out| {
+        core.bus.peek_at_unit(client(path), unit, at, out)
+    })?;
+    let kernel = d.program.kernel();
+    let line = |loc| kernel.line(Loc(loc));
+    let values = found.values.into_iter().map(|load| {
+        let memory = core.bus.peek_value(Client::Host, load.address, load.bytes);
+        LoopValue {
+            resource: load.resource,
+            line: line(load.loc),
+            address: load.address,
+            bytes: load.bytes,
+            value: load.value,
+            memory: memory.filter(|&m| m != load.value),
+            allocation: core.bus.describe(load.address),
+            last: core.history.of(load.address).last().cloned(),
+        }
+    });
+    Some(StuckLoop {
+        values: values.collect(),
+        line: line(found.loc),
+        exits: found.exits.into_iter().map(|(words, loc)| (words, line(loc))).collect(),
+        lane: found.lane,
     })
+}
+
+/// Of the loops whose back edges a wave took lately, the outermost: those inside it
+/// end.
+fn outermost(kernel: &Kernel, taken: &[Label]) -> Option<Label> {
+    let loops = kernel.loops();
+    let lately = loops.iter().filter(|l| taken.contains(&l.label));
+    lately.min_by_key(|l| l.depth).map(|l| l.label)
 }
 
 #[cfg(test)]

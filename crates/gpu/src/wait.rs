@@ -1,8 +1,8 @@
 //! Waits on a value.
 
 use crate::queue::Queue;
-use wavefence_base::GpuAddress;
 use wavefence_base::topology::Client;
+use wavefence_base::{GpuAddress, GpuRange};
 use wavefence_pm4::function;
 
 /// What a wait looks at.
@@ -35,6 +35,14 @@ impl ValueWait {
     /// True if `value` ends the wait.
     pub(crate) fn holds(&self, value: u64) -> bool {
         function::compare(self.function, value, self.mask, self.reference) == Some(true)
+    }
+
+    /// The memory that is polled.
+    pub(crate) fn range(&self) -> Option<GpuRange> {
+        match self.polled {
+            Polled::Memory(at, _) => Some(GpuRange::new(at, u64::from(self.bytes))),
+            Polled::Register(_) => None,
+        }
     }
 
     /// The comparison as a symbol.

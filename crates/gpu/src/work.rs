@@ -5,11 +5,14 @@ use crate::core::{Core, Shared};
 use crate::cp::{self, launch};
 use crate::cu::{ComputeUnits, Seats};
 use crate::dispatch::Dispatch;
+use crate::endless::Quiet;
 use crate::group::{Group, Next, Worker, take_ordered_ids};
 use crate::steps::{Agent, Candidate, When};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use wavefence_base::{CacheClass, DispatchId, Event, Profile, QueueId, Resource, Step, Topology};
+use wavefence_base::{
+    CacheClass, DispatchId, Event, GpuAddress, GpuRange, Profile, QueueId, Resource, Step, Topology,
+};
 use wavefence_memory::hierarchy::Land;
 
 /// Groups of a dispatch that end last and whose stores are still on their way when
@@ -88,6 +91,10 @@ pub(crate) struct Work {
     units: ComputeUnits,
     topology: Topology,
     worker: Worker,
+    /// How long waves have run alone.
+    quiet: Quiet,
+    /// Every wave that has not ended runs for ever or waits for one that does.
+    endless: bool,
 }
 
 /// Shader work where there is none, at one moment.
@@ -99,6 +106,8 @@ pub(crate) struct Mark {
 /// What a wave's step left behind.
 #[derive(Default)]
 pub(crate) struct WaveStep {
+    /// Instructions it took.
+    pub(crate) used: u64,
     /// Its group ended.
     pub(crate) group_ended: bool,
     /// Stores of it are on their way.
@@ -119,6 +128,8 @@ impl Work {
             units: ComputeUnits::new(profile),
             topology: Topology::of(profile),
             worker: Worker::new(shared),
+            quiet: Quiet::default(),
+            endless: false,
         }
     }
 
@@ -134,6 +145,9 @@ impl Work {
             units,
             topology: _,
             worker: _,
+            // Of groups that run alone.
+            quiet: _,
+            endless: _,
         } = self;
         if !active.is_empty() || !sending.is_empty() {
             return None;
@@ -157,6 +171,7 @@ impl Work {
         self.started = *started;
         self.units.clone_from(units);
         self.worker.reset(kernels);
+        self.disturbed();
     }
 
     /// True if a dispatch has not ended.
@@ -171,9 +186,9 @@ impl Work {
         all.into_iter().map(|r| &r.group).collect()
     }
 
-    /// The first group with a wave that has not ended.
-    pub(crate) fn first_standing(&self) -> Option<&Group> {
-        self.resident().into_iter().find(|g| g.standing().is_some())
+    /// Groups of each active dispatch that have ended.
+    pub(crate) fn ended(&self) -> BTreeMap<DispatchId, u64> {
+        self.active.iter().map(|a| (a.dispatch.id, a.ended)).collect()
     }
 
     /// Takes up the dispatches that engines have started; true if there were any.
@@ -340,11 +355,17 @@ impl Work {
         let Some(caches) = core.bus.caches() else { return WaveStep::default() };
         let group = &mut resident.group;
         let epoch = group.ordered_epoch();
-        let issued = group.step_wave(&mut self.worker, caches, ready.wave, SLICE, paused);
+        let slice = self.quiet.slice(SLICE);
+        let issued = if self.quiet.watches() {
+            group.step_watched(&mut self.worker, caches, ready.wave, slice)
+        } else {
+            group.step_wave(&mut self.worker, caches, ready.wave, slice, paused)
+        };
         if !group.is_over() {
             // Only what a wave stores last is still on its way when it ends.
             caches.land(Land::Unit(group.dispatch.unit(group.cu, ready.wave)));
         }
+        let used = self.worker.spent();
         self.worker.settle();
         if std::mem::take(&mut self.worker.data_share) {
             core.touch(Resource::DataShare, true);
@@ -366,7 +387,66 @@ impl Work {
             self.wake_turn(core, slot);
         }
         core.wave_faults(std::mem::take(&mut self.worker.faults));
-        WaveStep::default()
+        WaveStep { used, ..WaveStep::default() }
+    }
+
+    /// A run begins, or something else than a wave can move: what a wave reads may
+    /// change.
+    pub(crate) fn disturbed(&mut self) {
+        if self.quiet.watches() {
+            self.unwatch();
+        }
+        self.endless = false;
+        self.quiet = Quiet::default();
+    }
+
+    /// A wave has taken a step of `used` instructions while nothing else could move;
+    /// `polled` are the values that engines wait for. True if nothing ever will.
+    pub(crate) fn alone(&mut self, used: u64, polled: impl FnOnce() -> Vec<GpuRange>) -> bool {
+        let watched = self.quiet.watches();
+        let ended = self.quiet.step(used, self.waves.len() as u64);
+        // Proofs come in bursts: all are looked at when the last wave has one.
+        if watched && self.all_proved() && self.apart(&polled()) {
+            self.endless = true;
+        } else if ended {
+            self.unwatch();
+        }
+        self.endless
+    }
+
+    /// True if the run ended because every wave runs for ever.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.endless
+    }
+
+    fn unwatch(&mut self) {
+        self.groups.iter_mut().flatten().for_each(|r| r.group.unwatch());
+    }
+
+    fn all_proved(&self) -> bool {
+        self.groups.iter().flatten().all(|r| r.group.proofs().is_some())
+    }
+
+    /// True if no wave stores where another reads or an engine polls.
+    fn apart(&self, polled: &[GpuRange]) -> bool {
+        let groups = self.groups.iter().flatten();
+        let watches: Vec<_> = groups.filter_map(|r| r.group.proofs()).flatten().collect();
+        let mut writer: BTreeMap<u64, usize> = BTreeMap::new();
+        for (i, watch) in watches.iter().enumerate() {
+            for &dword in &watch.log.writes {
+                let polls = |r: &GpuRange| r.overlaps(GpuRange::new(GpuAddress(dword * 4), 4));
+                // Of several writers none is the one.
+                let other = writer.insert(dword, i).is_some_and(|j| j != i);
+                if other {
+                    writer.insert(dword, usize::MAX);
+                }
+                if polled.iter().any(polls) {
+                    return false;
+                }
+            }
+        }
+        let free = |i: usize, dword: &u64| writer.get(dword).is_none_or(|&w| w == i);
+        watches.iter().enumerate().all(|(i, w)| w.log.reads.iter().all(|d| free(i, d)))
     }
 
     /// Puts down when the wave that ran, and those that waited for it, go on.

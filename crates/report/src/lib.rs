@@ -9,6 +9,7 @@
 //!
 //! It knows nothing about files, terminals or how a run is made.
 
+pub mod dump;
 pub mod exploration;
 pub mod filter;
 pub mod hang;
@@ -16,6 +17,7 @@ pub mod item;
 pub mod outcome;
 pub mod text;
 pub mod trace;
+pub mod verdicts;
 
 pub use exploration::{Exploration, FoundItem};
 pub use hang::{Hang, Tree, TreeState, Wait, verdict_name};

@@ -41,7 +41,9 @@ fn hang(expected: bool) -> Hang {
             present: 0,
             past: vec!["2 by the host".into()],
             pending: Vec::new(),
-            verdict: "never-satisfied",
+            ring: Vec::new(),
+            verdict: "never-satisfied".into(),
+            culprit: "list \"L\" #30 Wait32BitValueX".into(),
             explanation: "it was written, but never so".into(),
         }],
         queues: vec![Tree {
@@ -57,6 +59,7 @@ fn hang(expected: bool) -> Hang {
             ],
         }],
         expected,
+        ..Hang::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The report as text.
 
 use crate::exploration;
-use crate::hang::{Hang, Tree, TreeState};
+use crate::hang::{Hang, Tree, TreeState, Wait, Work};
 use crate::{FindingItem, Outcome, Report};
 use std::fmt::Write;
 
@@ -101,7 +101,16 @@ pub fn summary(r: &Report) -> String {
         Outcome::Limit => "ended early".to_string(),
         Outcome::Hang => {
             let waits = r.hang.as_ref().map_or(0, |h| h.waits.len());
-            format!("{} can never end", count(waits as u64, "wait"))
+            let work = r.hang.as_ref().map_or(0, |h| h.work.len());
+            match (waits, work) {
+                (waits, 0) => format!("{} can never end", count(waits as u64, "wait")),
+                (0, work) => format!("{} without an end", count(work as u64, "dispatch part")),
+                (waits, work) => format!(
+                    "{} can never end, {} without an end",
+                    count(waits as u64, "wait"),
+                    count(work as u64, "dispatch part")
+                ),
+            }
         }
         Outcome::WrongResult => format!("{failed} of {} checks fail", r.checks.len()),
         Outcome::Findings => {
@@ -299,36 +308,96 @@ fn printed(out: &mut String, r: &Report) {
     line(out, "");
 }
 
+/// The part of a report that explains a hang, alone.
+pub fn hang(hang: &Hang) -> String {
+    let mut out = String::new();
+    print_hang(&mut out, hang);
+    out
+}
+
 fn print_hang(out: &mut String, hang: &Hang) {
     heading(out, &format!("Hang{}", expected(hang.expected)));
-    for w in &hang.waits {
-        let _ = writeln!(out, "queue {} ({}): {}", w.queue, w.engine, w.call);
-        let _ = writeln!(out, "  waits for {}, but finds {}", w.condition, w.present);
-        for past in &w.past {
-            let _ = writeln!(out, "  was written: {past}");
-        }
-        for pending in &w.pending {
-            let _ = writeln!(out, "  yet to come: {pending}");
-        }
-        wrapped(out, &w.explanation, "  ");
-        pairs(
-            out,
-            [
-                ("queue", w.queue.clone()),
-                ("engine", w.engine.clone()),
-                ("address", w.address.clone()),
-                ("condition", w.condition.clone()),
-                ("present", w.present.to_string()),
-                ("verdict", w.verdict.to_string()),
-            ],
-        );
-    }
+    hang.waits.iter().for_each(|w| print_wait(out, w));
+    hang.work.iter().for_each(|w| print_work(out, w));
     out.push('\n');
     line(out, "how far it got: [X] finished  [>] in progress  [ ] not started");
     for queue in &hang.queues {
         tree(out, queue, 0);
     }
     out.push('\n');
+}
+
+fn print_wait(out: &mut String, w: &Wait) {
+    let _ = writeln!(out, "queue {} ({}): {}", w.queue, w.engine, w.call);
+    let _ = writeln!(out, "  waits for {}, but finds {}", w.condition, w.present);
+    for past in &w.past {
+        let _ = writeln!(out, "  was written: {past}");
+    }
+    for pending in &w.pending {
+        let _ = writeln!(out, "  yet to come: {pending}");
+    }
+    for step in &w.ring {
+        let _ = writeln!(out, "  | {step}");
+    }
+    wrapped(out, &w.explanation, "  ");
+    pairs(
+        out,
+        [
+            ("queue", w.queue.clone()),
+            ("engine", w.engine.clone()),
+            ("address", w.address.clone()),
+            ("condition", w.condition.clone()),
+            ("present", w.present.to_string()),
+            ("verdict", w.verdict.clone()),
+            ("culprit", w.culprit.clone()),
+        ],
+    );
+}
+
+/// Waves listed one by one.
+const WAVES: usize = 8;
+
+fn print_work(out: &mut String, w: &Work) {
+    let _ = writeln!(out, "queue {}: {}", w.queue, w.call);
+    let [x, y, z] = w.group;
+    let others = match w.count {
+        0 | 1 => String::new(),
+        n => format!("; {} more groups stand there too", n - 1),
+    };
+    let _ = writeln!(
+        out,
+        "  does not end: shader \"{}\", group {x},{y},{z}, wave {}, lane {}: {}{others}",
+        w.shader, w.wave, w.lane, w.at
+    );
+    for exit in &w.exits {
+        let _ = writeln!(out, "  leaves the loop where: {exit}");
+    }
+    for v in &w.values {
+        let line = if v.line.is_empty() { String::new() } else { format!(", read at {}", v.line) };
+        let memory = v.memory.map_or(String::new(), |m| format!(" (memory holds {m})"));
+        let _ = writeln!(out, "  depends on: {} = {}{memory}{line}", v.what, v.value);
+        let _ = writeln!(out, "    last written by: {}", v.by);
+    }
+    for wave in w.waves.iter().take(WAVES) {
+        let exec = wave.exec.map_or(String::new(), |e| format!(", exec {e:#x}"));
+        let _ = writeln!(out, "  wave {}: {}{exec}", wave.wave, wave.at);
+    }
+    if w.waves.len() > WAVES {
+        let _ = writeln!(out, "  ... and {} more waves", w.waves.len() - WAVES);
+    }
+    wrapped(out, &w.explanation, "  ");
+    pairs(
+        out,
+        [
+            ("queue", w.queue.clone()),
+            ("shader", w.shader.clone()),
+            ("line", w.line.clone()),
+            ("group", format!("{x},{y},{z}")),
+            ("count", w.count.to_string()),
+            ("verdict", w.verdict.clone()),
+            ("culprit", w.culprit.clone()),
+        ],
+    );
 }
 
 /// Calls shown on each side of the one in progress; the others are counted.

@@ -283,11 +283,18 @@ fn check_steps(names: &Names<'_>, s: &Scenario) {
                 names.known("fence", fence, &fences);
             }
             Step::HostWait { fence: Some((fence, _)) } => names.known("fence", fence, &fences),
-            Step::HostWait { fence: None } | Step::HostWrite { .. } | Step::HostRead(_) => {}
+            Step::HostWait { fence: None }
+            | Step::HostWrite { .. }
+            | Step::HostRead(_)
+            | Step::HostSpin(_)
+            | Step::Free { .. }
+            | Step::HangClaim { .. } => {}
         }
     }
     if let Some(hang) = &s.expect.hang
         && let Some(queue) = &hang.value.queue
+        // Waits of the host stand under that name.
+        && queue.value != "host"
     {
         names.known("queue", queue, &queues);
     }

@@ -16,6 +16,7 @@
 mod check;
 mod format;
 mod inst;
+mod loops;
 mod print;
 mod resource;
 mod visit;
@@ -23,6 +24,7 @@ mod visit;
 pub use check::CheckError;
 pub use format::{FormatError, PrintFormat};
 pub use inst::*;
+pub use loops::{Definitions, LoopExit, LoopRef};
 pub use resource::*;
 
 use wavefence_base::WaveSize;

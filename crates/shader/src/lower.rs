@@ -15,7 +15,7 @@ mod control;
 mod debug;
 mod dominance;
 mod flush;
-mod fold;
+pub(crate) mod fold;
 mod glsl;
 mod handle;
 mod image;

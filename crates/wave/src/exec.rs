@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 use wavefence_base::{GpuAddress, LaneMask, Limit, OpFamily, WaveSize};
-use wavefence_memory::port::Port;
-use wavefence_shader::ir::{AtomicOp, Kernel};
+use wavefence_memory::port::{Path, Port};
+use wavefence_shader::ir::{AtomicOp, Kernel, Label};
 
 /// What is the same for every wave of a dispatch.
 #[derive(Clone, Debug)]
@@ -179,4 +179,67 @@ pub trait Wave: Send {
     fn take_issued(&mut self) -> Option<Issued> {
         None
     }
+
+    /// A digest of all that decides what this wave does next, but for memory and
+    /// group-shared memory: place, registers, masks, private memory. Two states of
+    /// one wave with the same digest are taken for the same. `None` if this engine
+    /// cannot tell.
+    fn digest(&self) -> Option<u128> {
+        None
+    }
+
+    /// The lanes that run.
+    fn exec(&self) -> Option<LaneMask> {
+        None
+    }
+
+    /// The loop of [`Kernel::loops`] at whose back edge it stopped last
+    /// ([`Stop::Budget`]); `None` if it stopped at none or the engine cannot tell.
+    fn back_edge(&self) -> Option<Label> {
+        None
+    }
+
+    /// What the ways out of a loop of [`Kernel::loops`] depend on, for a wave that
+    /// stopped at a back edge. `lds` is the group's shared memory; `peek` reads
+    /// memory as the wave would, false where there is none.
+    fn why_looping(
+        &self,
+        label: Label,
+        lds: &[u32],
+        peek: &mut dyn FnMut(Path, GpuAddress, &mut [u8]) -> bool,
+    ) -> Option<Looping> {
+        let _ = (label, lds, peek);
+        None
+    }
+}
+
+/// What the ways out of a loop depend on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Looping {
+    /// Source line index of the loop.
+    pub loc: u32,
+    /// The lowest lane in it.
+    pub lane: u32,
+    /// When a lane leaves it, in words, with the source line index; one for each way
+    /// out.
+    pub exits: Vec<(String, u32)>,
+    /// The values in memory that decide, those that the loop itself loads first.
+    pub values: Vec<LoopLoad>,
+}
+
+/// A value in memory that decides whether a loop goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopLoad {
+    /// Name of the resource; empty for memory by address.
+    pub resource: String,
+    /// Source line index of the load.
+    pub loc: u32,
+    /// Which way it is read.
+    pub path: Path,
+    /// Where it lies.
+    pub address: GpuAddress,
+    /// 1, 2, 4 or 8.
+    pub bytes: u8,
+    /// What `peek` found there.
+    pub value: u64,
 }

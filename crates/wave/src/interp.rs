@@ -3,17 +3,18 @@
 mod cross;
 mod image;
 mod lds;
+mod looping;
 mod memory;
 mod start;
 
 use crate::descriptor::Descriptor;
-use crate::exec::{Dispatch, Env, Executor, Issued, Launch, Program, Stop, Wave};
+use crate::exec::{Dispatch, Env, Executor, Issued, Launch, Looping, Program, Stop, Wave};
 use crate::program::{Flat, Step};
 use crate::simd::{File, Isa, Loc};
 use std::sync::Arc;
-use wavefence_base::{LaneMask, Limit, WaveSize};
-use wavefence_memory::port::{Lanes, Port};
-use wavefence_shader::ir::{Inst, Kernel, Reg};
+use wavefence_base::{GpuAddress, LaneMask, Limit, WaveSize};
+use wavefence_memory::port::{Lanes, Path, Port};
+use wavefence_shader::ir::{Inst, Kernel, Label, Reg};
 
 /// Makes programs for the interpreter.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +117,8 @@ struct State {
     /// Somebody wants to be told of accesses to group-shared memory.
     watched: bool,
     issued: Issued,
+    /// The loop at whose back edge it stopped last.
+    back_edge: Option<Label>,
 }
 
 /// What an instruction leaves to do.
@@ -143,11 +146,7 @@ impl State {
             live: 0,
             slots: vec![0; flat.slots as usize],
             pc: flat.steps.len() - 1,
-            dispatch: Dispatch {
-                groups: [0; 3],
-                table: wavefence_base::GpuAddress(0),
-                user_data: [0; 14],
-            },
+            dispatch: Dispatch { groups: [0; 3], table: GpuAddress(0), user_data: [0; 14] },
             launch: Launch { group: [0; 3], threads: [0; 3], wave: 0, ordered_id: None },
             descriptors: Vec::new(),
             table: Vec::new(),
@@ -159,6 +158,7 @@ impl State {
             refused: None,
             watched: false,
             issued: Issued::default(),
+            back_edge: None,
         }
     }
 
@@ -240,9 +240,10 @@ impl State {
                         Then::Again(stop) => return stop,
                     }
                 }
-                Step::Back { head, loc } => {
+                Step::Back { head, loc, label } => {
                     self.pc = head.0 as usize;
                     if *env.budget == 0 {
+                        self.back_edge = Some(*label);
                         return Stop::Budget { loc: *loc };
                     }
                     *env.budget -= 1;
@@ -467,5 +468,26 @@ impl Wave for Running {
 
     fn take_issued(&mut self) -> Option<Issued> {
         Some(std::mem::take(&mut self.state.issued))
+    }
+
+    fn digest(&self) -> Option<u128> {
+        Some(self.state.digest())
+    }
+
+    fn exec(&self) -> Option<LaneMask> {
+        Some(self.state.mask())
+    }
+
+    fn back_edge(&self) -> Option<Label> {
+        self.state.back_edge
+    }
+
+    fn why_looping(
+        &self,
+        label: Label,
+        lds: &[u32],
+        peek: &mut dyn FnMut(Path, GpuAddress, &mut [u8]) -> bool,
+    ) -> Option<Looping> {
+        looping::explain(&self.state, &self.flat, label, lds, peek)
     }
 }

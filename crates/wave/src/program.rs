@@ -24,7 +24,7 @@ use std::sync::Arc;
 use wavefence_base::{GpuAddress, Limit, WaveSize};
 use wavefence_memory::port::{Access, Path};
 use wavefence_shader::ir::{
-    Addr, Builtin, Inst, Kernel, Order, Reg, ResourceKind, ResourceRef, Space, Ty,
+    Addr, Builtin, Inst, Kernel, Label, Order, Reg, ResourceKind, ResourceRef, Space, Ty,
 };
 
 /// Where to go: an index into the steps once emitted.
@@ -92,6 +92,8 @@ pub enum Step {
         head: Target,
         /// Source line index.
         loc: u32,
+        /// Which loop.
+        label: Label,
     },
     /// Takes the lanes where `cond` is `when` (or all) out of slots
     /// `first..end` and of the exec mask.

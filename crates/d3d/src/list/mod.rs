@@ -23,6 +23,7 @@ use crate::encode::{Encoder, Own};
 use crate::enums::D3D12XBOX_DISPATCH_FLAGS;
 use crate::error::{CallError, CallErrors, advice, place};
 use crate::face::{Face, d3d11_call};
+use crate::hang::{RecordedList, RecordedLists};
 use crate::pipeline::Pipeline;
 use crate::resource::DeviceTag;
 use crate::rules;
@@ -30,7 +31,7 @@ use crate::view::View;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use wavefence_base::{Family, Finding, GpuAddress, Profile, Rule};
+use wavefence_base::{Family, Finding, Generation, GpuAddress, Profile, Rule};
 use wavefence_pm4::Ring;
 use wavefence_shader::ir::ResourceClass;
 
@@ -108,6 +109,9 @@ pub struct CommandList {
     events: Vec<(u32, String)>,
     /// True once a copy or fill was recorded.
     copied: bool,
+    /// The device's closed lists, and this one's entry there.
+    recorded: RecordedLists,
+    entry: Option<Arc<RecordedList>>,
 }
 
 /// What the next dispatch uses, and what of it the packets do not say yet.
@@ -199,6 +203,7 @@ impl CommandList {
         (kind, face): (ListKind, Face),
         profile: Arc<Profile>,
         device: DeviceTag,
+        recorded: RecordedLists,
     ) -> Self {
         let encoder = Encoder::new(&profile, kind.ring());
         Self {
@@ -219,6 +224,8 @@ impl CommandList {
             state: State { start_dirty: true, ..State::default() },
             events: Vec::new(),
             copied: false,
+            recorded,
+            entry: None,
         }
     }
 
@@ -230,6 +237,11 @@ impl CommandList {
     /// Which engine it is for.
     pub fn kind(&self) -> ListKind {
         self.kind
+    }
+
+    /// The generation of its packets.
+    pub(crate) fn generation(&self) -> Generation {
+        self.profile.generation.value
     }
 
     /// Which API it is recorded with.
@@ -291,6 +303,9 @@ impl CommandList {
             }
             self.finish(c, String::new);
             self.closed = self.errors.is_empty();
+            if self.closed {
+                self.entry = Some(self.recorded.add(self));
+            }
         }
         if self.errors.is_empty() { Ok(()) } else { Err(CallErrors(self.errors.clone())) }
     }

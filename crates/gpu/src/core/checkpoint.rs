@@ -10,6 +10,7 @@ use crate::flight::Flight;
 use crate::history::History;
 use crate::timing::Pipes;
 use std::sync::atomic::Ordering;
+use wavefence_base::Budget;
 
 /// A [`Core`] at one moment; memory and caches keep theirs. What only grows is kept
 /// by its length.
@@ -24,6 +25,7 @@ pub(crate) struct Mark {
     faults: Faults,
     printed: usize,
     ending: Option<Outcome>,
+    over_budget: Option<Budget>,
     dispatch_queues: usize,
     flight: Flight,
     pipes: Pipes,
@@ -63,6 +65,7 @@ impl Core {
             faults,
             printed,
             ending,
+            over_budget,
             dispatch_queues,
             flight,
             pipes,
@@ -84,6 +87,7 @@ impl Core {
             faults: faults.clone(),
             printed: printed.len(),
             ending: ending.clone(),
+            over_budget: *over_budget,
             dispatch_queues: dispatch_queues.len(),
             flight: flight.clone(),
             pipes: *pipes,
@@ -106,6 +110,7 @@ impl Core {
             faults,
             printed,
             ending,
+            over_budget,
             dispatch_queues,
             flight,
             pipes,
@@ -124,6 +129,7 @@ impl Core {
         self.faults.clone_from(faults);
         self.printed.truncate(*printed);
         self.ending.clone_from(ending);
+        self.over_budget = *over_budget;
         self.dispatch_queues.truncate(*dispatch_queues);
         self.flight.clone_from(flight);
         self.started.clear();

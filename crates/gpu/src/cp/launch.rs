@@ -26,6 +26,8 @@ pub(crate) struct Launch {
     pub(crate) initiator: u32,
     /// Its DIM words.
     pub(crate) dims: [u32; 3],
+    /// Where those lie, if they were read from memory.
+    pub(crate) arguments: Option<GpuAddress>,
 }
 
 /// Threads a group may have (`hardware/caches.md` 4).
@@ -39,7 +41,8 @@ const GFX7_ARGUMENT_ALIGNMENT: u64 = 32;
 pub(super) fn direct(core: &mut Core, queue: &mut Queue, p: &Located) -> Exec {
     let get = |f| field(&p.packet, f) as u32;
     let dims = [get(Field::DimX), get(Field::DimY), get(Field::DimZ)];
-    launch(core, queue, &Launch { packet: p.at, initiator: get(Field::Initiator), dims })?;
+    let initiator = get(Field::Initiator);
+    launch(core, queue, &Launch { packet: p.at, initiator, dims, arguments: None })?;
     Ok(Flow::Done)
 }
 
@@ -55,7 +58,7 @@ pub(super) fn indirect(core: &mut Core, queue: &mut Queue, p: &Located, engine: 
     let access = access(queue, p, engine, Client::IndirectArguments);
     let dims = std::array::from_fn(|i| core.read(&access, at.offset(i as u64 * 4), 4) as u32);
     let initiator = field(&p.packet, Field::Initiator) as u32;
-    launch(core, queue, &Launch { packet: p.at, initiator, dims })?;
+    launch(core, queue, &Launch { packet: p.at, initiator, dims, arguments: Some(at) })?;
     Ok(Flow::Done)
 }
 
@@ -119,6 +122,7 @@ pub(crate) fn launch(core: &mut Core, queue: &mut Queue, l: &Launch) -> Result<(
         out_of_order: shuffled,
         small_waves: size == WaveSize::W32 || !core.profile.has_wave32(),
         wgp_mode: core.profile.order.wgp_mode.value,
+        arguments: l.arguments,
         grid,
     };
     core.emit(|| Event::DispatchBegin {

@@ -184,7 +184,8 @@ pub(crate) fn settle(
                     && let Polled::Memory(address, client) = wait.polled
                 {
                     let present = core.bus.poll(client, address, wait.bytes).unwrap_or(0);
-                    core.history.watch(address, client, wait.bytes, present);
+                    let name = core.bus.describe(address).map(|(name, _)| name);
+                    core.history.watch(address, (client, wait.bytes), present, name);
                     let (queue, packet) = (queue.id, located.at);
                     core.emit(|| Event::WaitBlocked { queue, packet, address });
                 }

@@ -87,7 +87,7 @@ fn read_arguments(core: &mut Core, queue: &Queue, located: &Located) -> Result<L
     let access = access(queue, located, Engine::Pfp, Client::IndirectArguments);
     let dims = std::array::from_fn(|i| core.read(&access, at.offset(i as u64 * 4), 4) as u32);
     let initiator = field(&located.packet, Field::Initiator) as u32;
-    Ok(Launch { packet: located.at, initiator, dims })
+    Ok(Launch { packet: located.at, initiator, dims, arguments: Some(at) })
 }
 
 /// True for packets of the PFP that the ME has no part in: the order of the two does

@@ -6,7 +6,7 @@ use super::rig::{COMPUTE, COMPUTE2, DMA, GFX, MODES, PROFILES, Rig};
 use crate::{LoadedKernel, Outcome, RunMode};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
-use wavefence_base::{Event, GpuAddress, MemoryAccess, Observer, Schedule, Step};
+use wavefence_base::{Event, GpuAddress, MemoryAccess, Observer, Schedule, Step, WorkVerdict};
 
 /// Keeps everything that an observer hears, accesses too.
 #[derive(Clone, Default)]
@@ -179,7 +179,8 @@ fn a_device_goes_back_from_the_middle_of_everything() {
         let list = list.bind(spin, [4, 1, 1], data).dispatch([8, 1, 1], 0).wait(data, 3, 99, 4);
         bench.rig.submit(list);
         let outcome = bench.rig.run();
-        assert!(matches!(outcome, Outcome::Limit(_)), "{outcome:?}");
+        let Outcome::Blocked(stall) = outcome else { panic!("{outcome:?}") };
+        assert!(matches!(stall.work[0].verdict, WorkVerdict::OverBudget(_)), "{stall:?}");
         assert!(bench.rig.device.checkpoint().is_err(), "a dispatch has not ended");
         // The first one is still good.
         assert!(bench.rig.device.restore());

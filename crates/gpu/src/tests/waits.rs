@@ -3,7 +3,9 @@
 use super::fake;
 use super::rig::{COMPUTE, COMPUTE2, DMA, GFX, MODES, PROFILES, Rig};
 use crate::{Outcome, QueueKind, RunMode};
-use wavefence_base::{DispatchId, GpuAddress, ProfileName, QueueId, Stall, StallVerdict, Writer};
+use wavefence_base::{
+    Budget, DispatchId, GpuAddress, ProfileName, QueueId, Stall, StallVerdict, WorkVerdict, Writer,
+};
 use wavefence_pm4::function::*;
 use wavefence_pm4::{Field, Kind, reg, sel};
 
@@ -403,7 +405,7 @@ fn waits_of_the_pfp_and_waits_for_registers() {
 }
 
 #[test]
-fn a_shader_that_spins_for_ever_ends_with_a_limit_that_says_where() {
+fn a_shader_that_spins_for_ever_ends_with_its_budget_and_where_it_was() {
     for mode in MODES {
         let mut rig =
             Rig::with(ProfileName::SeriesX, mode, |d| d.limits.max_instructions = 1_000_000);
@@ -411,10 +413,13 @@ fn a_shader_that_spins_for_ever_ends_with_a_limit_that_says_where() {
         let kernel = rig.load(fake::named("spin", [1, 1, 1]));
         let list = rig.list(COMPUTE).bind(kernel, [1, 1, 1], data).dispatch([2, 1, 1], 4);
         rig.submit(list);
-        let Outcome::Limit(limit) = rig.run() else { panic!("no limit") };
-        assert_eq!(limit.kind, wavefence_base::LimitKind::Budget);
-        assert!(limit.what.contains("in a loop of `spin` at fake.hlsl:7"), "{}", limit.what);
-        assert_eq!(rig.run(), Outcome::Limit(limit));
+        let stall = stall(rig.run());
+        let work = &stall.work[0];
+        assert_eq!(work.verdict, WorkVerdict::OverBudget(Budget::Instructions(1_000_000)));
+        assert_eq!(work.at, "in a loop of `spin` at fake.hlsl:7");
+        assert_eq!((work.ended, work.total), (0, 2));
+        // It is over: another run says the same.
+        assert_eq!(rig.run(), Outcome::Blocked(stall));
     }
 }
 

@@ -140,3 +140,45 @@ fn the_schema_names_every_key_and_no_more() {
         assert_eq!(required, described);
     }
 }
+
+#[test]
+fn a_dump_fits_its_schema_and_comes_back_as_it_went() {
+    let schema: Value =
+        serde_json::from_str(include_str!("../../hang.schema.json")).expect("valid JSON");
+    let mut hang = hang(false);
+    hang.work.push(crate::hang::Work {
+        queue: "Q".into(),
+        call: "list \"L\" #2 Dispatch".into(),
+        shader: "Walk".into(),
+        group: [1, 0, 0],
+        count: 3,
+        wave: 0,
+        lane: 5,
+        at: "in a loop of `main`".into(),
+        line: "walk.hlsl:7".into(),
+        exits: vec!["Next[byte 8] (1) == 7".into()],
+        values: vec![crate::hang::LoopValue {
+            what: "Next at 0x10 (Next+0x8)".into(),
+            line: "walk.hlsl:8".into(),
+            bytes: 4,
+            value: 1,
+            memory: Some(7),
+            by: "the host".into(),
+        }],
+        waves: vec![crate::hang::Wave { wave: 0, at: "in a loop".into(), exec: Some(1) }],
+        verdict: "endless".into(),
+        culprit: "list \"L\" #2 Dispatch".into(),
+        explanation: "proved endless".into(),
+    });
+    hang.state.memory.push(crate::hang::Bytes { at: "0x10".into(), hex: "00ff".into() });
+    let report = Report { hang: Some(hang), ..whole() };
+    let dump = crate::dump::Dump::of(&report).expect("a hang");
+    let value: Value = serde_json::from_str(&dump.json()).expect("valid JSON");
+    let mut wrong = Vec::new();
+    broken(&schema, &schema, &value, "", &mut wrong);
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert_eq!(crate::dump::Dump::parse(&dump.json()), Ok(dump.clone()));
+    let told = text::print(&report, 50);
+    assert!(told.contains(&text::hang(&dump.hang)), "{told}");
+    assert_eq!(crate::dump::Dump::of(&Report { hang: None, ..report }), None);
+}

@@ -5,6 +5,7 @@ use crate::node::{Node, Value};
 use crate::problem::{Problem, Span};
 use crate::reader::{At, Reader};
 use wavefence_base::Verdict;
+use wavefence_report::verdicts;
 
 /// How two buffers are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,8 +110,13 @@ pub struct FindingMatch {
 pub struct HangMatch {
     /// The queue that is stuck; any if `None`.
     pub queue: Option<At<String>>,
-    /// The verdict word of that wait; any if `None`.
+    /// The verdict word; any if `None`.
     pub verdict: Option<At<String>>,
+    /// Name of the command list of the call that waits, does not end, or is to blame;
+    /// any if `None`.
+    pub list: Option<String>,
+    /// Name of that call; any if `None`.
+    pub call: Option<String>,
 }
 
 /// `Expect:`.
@@ -131,17 +137,6 @@ pub struct Expect {
     /// The hang that is to happen.
     pub hang: Option<At<HangMatch>>,
 }
-
-/// Verdicts of hangs, as the format and the report spell them.
-pub const HANG_VERDICTS: [&str; 7] = [
-    "cycle",
-    "never-written",
-    "overtaken",
-    "write-lost",
-    "never-satisfied",
-    "behind-itself",
-    "value-in-l2",
-];
 
 /// Reads `Expect:`.
 pub fn expect(r: &Reader, node: &Node) -> Option<Expect> {
@@ -202,9 +197,12 @@ fn hang(r: &Reader, node: &Node) -> Option<At<HangMatch>> {
     let mut m = r.map(node, "a hang")?;
     let queue = m.opt("Queue", |r, n| r.text(n));
     let verdict = m.opt("Verdict", |r, n| {
-        let words = HANG_VERDICTS.map(|v| (v, v));
+        let words: Vec<_> = verdicts::ALL.iter().map(|v| (v.name, v.name)).collect();
         r.word(n, &words).map(|w| At::new(w.at, w.value.to_string()))
     });
+    let list = m.opt("List", |r, n| r.text(n));
+    let call = m.opt("Call", |r, n| r.text(n));
     m.finish()?;
-    Some(At::new(node.at, HangMatch { queue: queue?, verdict: verdict? }))
+    let (list, call) = (list?.map(|t| t.value), call?.map(|t| t.value));
+    Some(At::new(node.at, HangMatch { queue: queue?, verdict: verdict?, list, call }))
 }

@@ -232,6 +232,18 @@ pub enum Step {
     },
     /// The host reads memory and compares.
     HostRead(ValueCheck),
+    /// The host looks at memory until it holds that value.
+    HostSpin(ValueCheck),
+    /// The host frees an allocation of `Memory:`.
+    Free {
+        /// Its name.
+        memory: At<String>,
+    },
+    /// The title says that the GPU hangs, and why it thinks so.
+    HangClaim {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// A value that must be in memory.
@@ -255,7 +267,10 @@ pub fn step(r: &Reader, node: &Node) -> Option<At<Step>> {
     let wait = m.take("Wait");
     let write = m.opt("Write", |r, n| value_check(r, n, "a host write"));
     let read = m.opt("Read", |r, n| value_check(r, n, "a host read"));
+    let free = m.opt("Free", |r, n| r.text(n));
+    let claim = m.opt("ReportGpuHangX", |r, n| r.text(n));
     m.finish()?;
+    let (free, claim) = (free?, claim?);
     let (queue, list, lists) = (queue?, list?, lists?);
     let (signal, write, read) = (signal?, write?, read?);
     let lists = match (list, lists) {
@@ -266,6 +281,20 @@ pub fn step(r: &Reader, node: &Node) -> Option<At<Step>> {
             return None;
         }
     };
+    let alone = (queue.is_none() && lists.is_none() && signal.is_none())
+        && (wait.is_none() && write.is_none() && read.is_none());
+    match (free, claim) {
+        (None, None) => {}
+        (Some(memory), None) if alone => return Some(At::new(node.at, Step::Free { memory })),
+        (None, Some(reason)) if alone => {
+            return Some(At::new(node.at, Step::HangClaim { reason: reason.value }));
+        }
+        (free, claim) => {
+            let at = free.or(claim).map_or(node.at, |t| t.at);
+            r.note(Problem::at(at, "Free and ReportGpuHangX are steps of their own"));
+            return None;
+        }
+    }
     let step = match (queue, lists, signal, wait, write, read) {
         (Some(queue), Some(lists), None, None, None, None) => Step::Execute { queue, lists },
         (Some(queue), None, Some(s), None, None, None) => {
@@ -276,14 +305,14 @@ pub fn step(r: &Reader, node: &Node) -> Option<At<Step>> {
             no_flush(r, flush)?;
             Step::QueueWait { queue, fence, value }
         }
-        (None, None, None, Some(node), None, None) => Step::HostWait { fence: host_wait(r, node)? },
+        (None, None, None, Some(node), None, None) => host_wait(r, node)?,
         (None, None, None, None, Some(w), None) => {
             Step::HostWrite { address: w.address, data: w.value }
         }
         (None, None, None, None, None, Some(read)) => Step::HostRead(read),
         _ => {
-            let message =
-                "a step is one of Queue with List, Lists, Signal or Wait; Write; Read; Wait";
+            let message = "a step is one of Queue with List, Lists, Signal or Wait; Write; Read; Wait; \
+                 Free; ReportGpuHangX";
             r.note(Problem::at(Span::new(node.at.start, 1), message));
             return None;
         }
@@ -312,14 +341,19 @@ fn fence_value(r: &Reader, node: &Node) -> Option<FenceValue> {
     Some((fence?, value?, flush?))
 }
 
-/// `Wait: Idle` or `Wait: {Fence: F, Value: n}`.
-fn host_wait(r: &Reader, node: &Node) -> Option<Option<(At<String>, Expr)>> {
+/// `Wait: Idle`, `Wait: {Fence: F, Value: n}`, or `Wait: {Address: a, Value32: n}`.
+fn host_wait(r: &Reader, node: &Node) -> Option<Step> {
     if let Value::Scalar(_) = &node.value {
-        return r.word(node, &[("Idle", ())]).map(|_| None);
+        return r.word(node, &[("Idle", ())]).map(|_| Step::HostWait { fence: None });
+    }
+    if let Value::Map(entries) = &node.value
+        && entries.iter().any(|(key, _)| key.name == "Address")
+    {
+        return value_check(r, node, "a host wait").map(Step::HostSpin);
     }
     let (fence, value, flush) = fence_value(r, node)?;
     no_flush(r, flush)?;
-    Some(Some((fence, value)))
+    Some(Step::HostWait { fence: Some((fence, value)) })
 }
 
 /// `{Address: a, Value32: v}`, `Value64`, or `Format` with `Data`.

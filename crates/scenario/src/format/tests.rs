@@ -73,8 +73,8 @@ Submit:
 Expect: {Hang: {Verdict: circle}}
 ";
     insta::assert_snapshot!(problems(text), @r"
-    t.yaml:14:5: a step is one of Queue with List, Lists, Signal or Wait; Write; Read; Wait
-    t.yaml:15:26: unknown value `circle`: did you mean `cycle`? (known here: cycle, never-written, overtaken, write-lost, never-satisfied, behind-itself, value-in-l2)
+    t.yaml:14:5: a step is one of Queue with List, Lists, Signal or Wait; Write; Read; Wait; Free; ReportGpuHangX
+    t.yaml:15:26: unknown value `circle`: did you mean `cycle`? (known here: cycle, never-written, overtaken, write-lost, never-satisfied, behind-itself, value-in-l2, writer-blocked, not-submitted, memory-freed, memory-reused, stuck, still-running, endless)
     ");
     insta::assert_snapshot!(problems(&text.replace("circle", "cycle").replace("- {Queue: Q}", "")), @r"
     t.yaml:3:41: resource `Sync` is there twice

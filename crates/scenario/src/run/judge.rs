@@ -189,23 +189,40 @@ fn hang(cx: &Context<'_>, report: &mut Report) {
     if let Some(verdict) = &wanted.verdict {
         rule.push_str(&format!(", {}", verdict.value));
     }
+    rule.extend(wanted.list.as_ref().map(|l| format!(", list \"{l}\"")));
+    rule.extend(wanted.call.as_ref().map(|c| format!(", {c}")));
     let mut check = Check { name: "Hang".into(), rule, passed: false, detail: Vec::new() };
     match &mut report.hang {
         None => check.detail.push("it ran to its end".into()),
         Some(hang) => {
-            let same = |w: &wavefence_report::Wait| {
-                wanted.queue.as_ref().is_none_or(|q| q.value == w.queue)
-                    && wanted.verdict.as_ref().is_none_or(|v| v.value == w.verdict)
+            let names = |texts: &[&str; 2]| {
+                let list = wanted.list.as_ref().map(|l| format!("list \"{l}\""));
+                let one = |text: &&str| {
+                    list.as_ref().is_none_or(|l| text.contains(l))
+                        && wanted.call.as_ref().is_none_or(|c| has_word(text, c))
+                };
+                texts.iter().any(one)
             };
-            check.passed = hang.waits.iter().any(same);
+            check.passed = hang.causes().any(|(queue, verdict, texts)| {
+                wanted.queue.as_ref().is_none_or(|q| q.value == queue)
+                    && wanted.verdict.as_ref().is_none_or(|v| v.value == verdict)
+                    && names(&texts)
+            });
             hang.expected = check.passed;
             if !check.passed {
-                let found = hang.waits.iter().map(|w| format!("queue {}: {}", w.queue, w.verdict));
-                check.detail.extend(found);
+                let found = hang.causes().map(|(queue, verdict, texts)| {
+                    format!("queue {queue}: {verdict}, {}; to change: {}", texts[0], texts[1])
+                });
+                check.detail = found.collect();
             }
         }
     }
     report.checks.push(check);
+}
+
+/// True if a text names a call.
+fn has_word(text: &str, call: &str) -> bool {
+    text.split(|ch: char| !ch.is_ascii_alphanumeric()).any(|word| word == call)
 }
 
 /// A finding, error or fault as the matcher sees it.
@@ -223,10 +240,7 @@ impl FindingMatch {
         rule.is_none_or(|r| r == seen.rule || r == seen.number.to_string())
             && verdict.is_none_or(|v| seen.verdict == Some(v.as_str()))
             && self.list.as_ref().is_none_or(|l| seen.call.contains(&format!("list \"{l}\"")))
-            && self.call.as_ref().is_none_or(|c| {
-                let mut words = seen.call.split(|ch: char| !ch.is_ascii_alphanumeric());
-                words.any(|word| word == c)
-            })
+            && self.call.as_ref().is_none_or(|c| has_word(seen.call, c))
     }
 
     fn words(&self) -> String {

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use wavefence_base::{Event, GpuAddress, Observer, QueueId};
-use wavefence_d3d::{Call, CommandList, Device};
+use wavefence_d3d::{Call, CallRef, CommandList, Device};
 use wavefence_report::{Stats, Tree, TreeState, trace};
 
 /// What the device told so far.
@@ -68,8 +68,14 @@ impl Tracker {
     }
 
     /// How far each queue got. `submitted` holds what was given to the device, in
-    /// order.
-    pub(super) fn trees(&self, device: &Device, submitted: &[Submitted<'_>]) -> Vec<Tree> {
+    /// order. `busy` are calls whose work does not end, though their packets were taken
+    /// up.
+    pub(super) fn trees(
+        &self,
+        device: &Device,
+        submitted: &[Submitted<'_>],
+        busy: &[CallRef],
+    ) -> Vec<Tree> {
         self.with(|s| {
             let mut queues: Vec<(QueueId, Tree)> = Vec::new();
             // The device numbers submissions of each queue in order; lists without
@@ -85,7 +91,7 @@ impl Tracker {
                     }
                     None => None,
                 };
-                let tree = item.tree(device, progress);
+                let tree = item.tree(device, progress, busy);
                 match queues.iter_mut().find(|(q, _)| *q == queue) {
                     Some((_, root)) => root.children.push(tree),
                     None => {
@@ -140,7 +146,12 @@ impl Submitted<'_> {
 
     /// `progress`: done, and the last packet taken up; `None` if the device never
     /// heard of it.
-    fn tree(&self, device: &Device, progress: Option<(bool, Option<GpuAddress>)>) -> Tree {
+    fn tree(
+        &self,
+        device: &Device,
+        progress: Option<(bool, Option<GpuAddress>)>,
+        busy: &[CallRef],
+    ) -> Tree {
         let whole = match progress {
             Some((true, _)) => TreeState::Finished,
             Some((false, Some(_))) => TreeState::InProgress,
@@ -160,6 +171,11 @@ impl Submitted<'_> {
         };
         let state = |call: &Call| match (whole, current) {
             (TreeState::Finished | TreeState::NotStarted, _) => whole,
+            (TreeState::InProgress, _)
+                if busy.iter().any(|b| b.list == list.name() && b.index == Some(call.index)) =>
+            {
+                TreeState::InProgress
+            }
             (TreeState::InProgress, Some(now)) if call.index < now => TreeState::Finished,
             (TreeState::InProgress, Some(now)) if call.index > now => TreeState::NotStarted,
             (TreeState::InProgress, _) => TreeState::InProgress,

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use wavefence_base::GpuAddress;
 use wavefence_d3d::enums::D3D12XBOX_FLUSH_RANGE_ALL;
 use wavefence_d3d::{
-    AllocationDesc, Bindings, Buffer, Device, Fence, GpuAccess, MemoryType, Pipeline, Queue,
-    QueueKind, Resource, SamplerDesc, Texture, TextureDesc, View,
+    Allocation, AllocationDesc, Bindings, Buffer, Device, Fence, GpuAccess, MemoryType, Pipeline,
+    Queue, QueueKind, Resource, SamplerDesc, Texture, TextureDesc, View,
 };
 use wavefence_shader::ir::{self, SampledType};
 use wavefence_shader::lower::PUSH_CONSTANTS;
@@ -42,6 +42,8 @@ pub(super) struct Numbers {
 /// Everything that was made.
 pub(super) struct World {
     pub items: BTreeMap<String, Item>,
+    /// What `Memory:` names, for steps that free it.
+    pub memory: BTreeMap<String, Allocation>,
     pub queues: BTreeMap<String, Queue>,
     pub fences: BTreeMap<String, Fence>,
     pub pipelines: Vec<Pipeline>,
@@ -55,6 +57,7 @@ impl World {
     pub(super) fn build(cx: &Context<'_>, device: &mut Device) -> Result<Self, RunError> {
         let mut world = Self {
             items: BTreeMap::new(),
+            memory: BTreeMap::new(),
             queues: BTreeMap::new(),
             fences: BTreeMap::new(),
             pipelines: Vec::new(),
@@ -199,7 +202,7 @@ impl World {
     }
 
     fn memory(
-        &self,
+        &mut self,
         cx: &Context<'_>,
         device: &mut Device,
         decl: &MemoryDecl,
@@ -218,7 +221,9 @@ impl World {
         }
         let at = decl.name.at;
         let allocation = device.allocate(desc).map_err(|e| cx.api(at, e))?;
-        allocation.buffer(&decl.name.value, 0, bytes).map_err(|l| cx.limit(at, &l))
+        let buffer = allocation.buffer(&decl.name.value, 0, bytes);
+        self.memory.insert(decl.name.value.clone(), allocation);
+        buffer.map_err(|l| cx.limit(at, &l))
     }
 
     /// The value of an expression, in the range of `T`.
@@ -255,6 +260,11 @@ impl World {
             let near = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
             return Err(format!("nothing is called `{name}`{near}"));
         };
+        if field == "Code"
+            && let Some(pipeline) = self.pipelines.iter().find(|p| p.name() == owner)
+        {
+            return Ok(i128::from(pipeline.code().0));
+        }
         match (self.items.get(owner), field) {
             (None, _) => Err(format!("nothing is called `{owner}`")),
             (Some(Item::Buffer(b, _)), "Size") => Ok(i128::from(b.bytes())),

@@ -5,13 +5,13 @@ use super::progress::{Submitted, Tracker, Work};
 use super::record::Recorded;
 use super::resources::World;
 use super::{Context, RunError};
-use crate::format::submit::{HostData, Step};
+use crate::format::submit::{HostData, Step, ValueCheck};
 use crate::problem::{Problem, Span};
 use crate::reader::At;
 use wavefence_base::{GpuAddress, HostTurn, Limit, QueueId};
 use wavefence_d3d::enums::D3D12XBOX_FLUSH;
-use wavefence_d3d::{Device, Fence, Queue, QueueKind, Went};
-use wavefence_report::{Check, FaultItem, FindingItem, Hang, PrintedItem, Report, Wait};
+use wavefence_d3d::{CallRef, Device, HangWait, Queue, QueueKind, Went};
+use wavefence_report::{Check, FaultItem, FindingItem, Hang, PrintedItem, Report};
 
 struct Stepper<'a> {
     cx: &'a Context<'a>,
@@ -47,7 +47,7 @@ pub(super) struct Taken {
     /// Nothing could move at the end.
     blocked: bool,
     /// A wait of the host that nothing submitted can end.
-    host_wait: Option<Wait>,
+    host_wait: Option<HangWait>,
 }
 
 /// Takes every step, then lets the device run to its end.
@@ -101,14 +101,18 @@ impl Taken {
         };
         let trees = || {
             let given: Vec<Submitted<'_>> = self.given.iter().map(submitted).collect();
-            tracker.trees(device, &given)
+            let work = last.hang().map_or(&[][..], |h| &h.work);
+            let busy: Vec<CallRef> = work.iter().map(|w| w.call.clone()).collect();
+            tracker.trees(device, &given, &busy)
         };
         if let Some(hang) = last.hang() {
             report.hang = Some(Hang::new(hang, trees()));
         }
         if let Some(wait) = &self.host_wait {
-            let waits = vec![wait.clone()];
-            report.hang = Some(Hang { waits, queues: trees(), expected: false });
+            // The host's comes on top of what holds the device up, if anything does.
+            let mut hang = last.hang().cloned().unwrap_or_default();
+            hang.waits.insert(0, wait.clone());
+            report.hang = Some(Hang::new(&hang, trees()));
         }
     }
 }
@@ -242,8 +246,47 @@ impl Stepper<'_> {
                 let how = (Reading::Access, "read");
                 self.taken.checks.push(check_value(cx, self.device, world, check, how)?);
             }
+            Step::HostSpin(check) => return self.spin(check),
+            Step::Free { memory } => {
+                let went = self.go_on(HostTurn::Last);
+                if went != Went::Idle {
+                    return Ok(went);
+                }
+                let Some(allocation) = world.memory.get(&memory.value) else {
+                    let problem = Problem::at(memory.at, "no entry of Memory has that name");
+                    return Err(cx.error(problem));
+                };
+                self.device.free(allocation).map_err(api)?;
+            }
+            Step::HangClaim { reason } => return Ok(self.device.report_gpu_hang_x(reason)),
         }
         Ok(Went::Idle)
+    }
+
+    /// The host looks at memory until it holds a value.
+    fn spin(&mut self, check: &ValueCheck) -> Result<Went, RunError> {
+        let (cx, world) = (self.cx, self.world);
+        let went = self.device.run_only();
+        let address = GpuAddress(world.number(cx, &check.address)?);
+        let wanted = bytes_of(cx, world, &check.value)?;
+        let api = |e| cx.api(check.address.at, e);
+        let bytes = wanted.len() as u64;
+        let present = self.device.peek(address, bytes).map_err(api)?;
+        Ok(match went {
+            Went::Limit(_) | Went::Stopped | Went::Enough => went,
+            Went::Idle | Went::Blocked | Went::HostTurn if present == wanted => Went::Idle,
+            Went::Idle | Went::Blocked | Went::HostTurn if bytes > 8 => {
+                let message = "the host looks at 4 or 8 bytes: give Value32 or Value64";
+                return Err(cx.error(Problem::at(check.at, message)));
+            }
+            Went::Idle | Went::Blocked | Went::HostTurn => {
+                let mut raw = [0; 8];
+                raw[..wanted.len()].copy_from_slice(&wanted);
+                let wait = (address, bytes as u8, "==", u64::from_le_bytes(raw));
+                self.taken.host_wait = Some(self.device.host_wait("a loop of the host", wait));
+                Went::Blocked
+            }
+        })
     }
 
     fn wait_for(&mut self, fence: &At<String>, value: u64, at: Span) -> Result<Went, RunError> {
@@ -257,28 +300,12 @@ impl Stepper<'_> {
             Went::Idle | Went::Blocked | Went::HostTurn if reached => Went::Idle,
             Went::Limit(_) | Went::Stopped | Went::Blocked | Went::Enough => went,
             Went::Idle | Went::HostTurn => {
-                self.taken.host_wait = Some(host_wait(&fence.value, object, value, self.device));
+                let call = format!("SetEventOnCompletion(\"{}\", {value})", fence.value);
+                let wait = (object.address(), 8, ">=", value);
+                self.taken.host_wait = Some(self.device.host_wait(&call, wait));
                 Went::Blocked
             }
         })
-    }
-}
-
-/// All work is done and the fence is below what the host waits for.
-fn host_wait(name: &str, fence: &Fence, value: u64, device: &Device) -> Wait {
-    Wait {
-        queue: "host".into(),
-        engine: "host".into(),
-        call: format!("SetEventOnCompletion(\"{name}\", {value})"),
-        address: fence.address().to_string(),
-        condition: format!("\"{name}\" >= {value}"),
-        present: device.fence_value(fence).unwrap_or(0),
-        past: Vec::new(),
-        pending: Vec::new(),
-        verdict: "never-written",
-        explanation: "all work is done and nothing submitted signals this value; add a Signal \
-                      before the wait, or correct the value"
-            .into(),
     }
 }
 

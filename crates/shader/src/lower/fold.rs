@@ -126,7 +126,7 @@ fn from_int(to: Ty, v: i128) -> Option<u64> {
 }
 
 /// `op` on `a`, whose type is `ty`; `to` is the type of the result.
-pub(super) fn unary(op: UnOp, ty: Ty, to: Ty, a: u64) -> Option<u64> {
+pub(crate) fn unary(op: UnOp, ty: Ty, to: Ty, a: u64) -> Option<u64> {
     let m = mask(to);
     if ty == Ty::Bool && !matches!(op, UnOp::Not | UnOp::Copy) {
         return None;
@@ -175,7 +175,7 @@ pub(super) fn unary(op: UnOp, ty: Ty, to: Ty, a: u64) -> Option<u64> {
 }
 
 /// `op` on `a` and `b`, whose type is `ty`.
-pub(super) fn binary(op: BinOp, ty: Ty, a: u64, b: u64) -> Option<u64> {
+pub(crate) fn binary(op: BinOp, ty: Ty, a: u64, b: u64) -> Option<u64> {
     let m = mask(ty);
     if ty == Ty::Bool && !matches!(op, BinOp::And | BinOp::Or | BinOp::Xor) {
         return None;
@@ -258,7 +258,7 @@ fn float_binary(op: BinOp, ty: Ty, a: f64, b: f64) -> Option<u64> {
 }
 
 /// `op` on `a`, `b` and `c`; `ty` is the type of the result.
-pub(super) fn ternary(op: TerOp, ty: Ty, [a, b, c]: [u64; 3]) -> Option<u64> {
+pub(crate) fn ternary(op: TerOp, ty: Ty, [a, b, c]: [u64; 3]) -> Option<u64> {
     let width = u64::from(bits(ty));
     if ty == Ty::Bool && op != TerOp::Select {
         return None;

@@ -21,6 +21,7 @@ impl State {
         self.launch = *launch;
         self.refused = None;
         self.issued = Issued::default();
+        self.back_edge = None;
         self.read_descriptors(flat, port);
         let threads: u64 = launch.threads.iter().map(|&t| u64::from(t)).product();
         let first = u64::from(launch.wave) * u64::from(self.lanes);

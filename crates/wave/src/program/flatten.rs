@@ -245,7 +245,7 @@ impl Flatten<'_> {
         }
         self.within(if parts { exit } else { outer }, |f| f.block(continuing));
         self.frames.pop();
-        self.step(Step::Back { head, loc: loc.0 });
+        self.step(Step::Back { head, loc: loc.0, label });
         self.nodes.push(Node::LoopEnd(label));
         self.here(exit);
         if let Some(slot) = slot {

@@ -52,6 +52,11 @@ impl File {
         self.isa
     }
 
+    /// Every chunk.
+    pub fn all(&self) -> &[Chunk] {
+        &self.chunks
+    }
+
     /// Number of chunks.
     pub fn size(&self) -> usize {
         self.chunks.len()
