@@ -3,11 +3,14 @@
 //! Measured is what a search over orders pays for each: going back to the start, the
 //! steps of the scenario with every hazard rule, and the verdict in short. The
 //! scenario, `bench/schedules.yaml`, is two queues with ten commands each, dispatches
-//! of one wave and what keeps them in order. Parsing, compiling
-//! and recording are done once and not measured. One thread; give it a core of its
-//! own.
+//! of one wave and what keeps them in order. At each of its
+//! points one of the steps that can be taken is, at random by the schedule's number,
+//! as `wavefence explore` does it. Parsing, compiling and recording are done once and
+//! not measured. One thread; give it a core of its own.
 
 use std::time::{Duration, Instant};
+use wavefence_scenario::explore::Handle;
+use wavefence_scenario::explore::driver::{Driver, Keep, Walk};
 use wavefence_scenario::run::{Prepared, RunError, RunOptions};
 use wavefence_scenario::{Problems, Source, format};
 
@@ -18,6 +21,8 @@ const SCENARIO: &str = include_str!("../schedules.yaml");
 pub struct Rate {
     /// Schedules run.
     pub schedules: u64,
+    /// Steps that they took, with those of the one before.
+    pub steps: u64,
     /// How long they took.
     pub time: Duration,
 }
@@ -51,8 +56,13 @@ pub fn schedules(count: u64) -> Result<Rate, String> {
     let error = |e: RunError| text(&e);
     let mut prepared = Prepared::new(&source, &scenario, &options, None).map_err(error)?;
     prepared.keep_start().map_err(error)?;
+    let mut steps = 0;
     let mut run = |number: u64| -> Result<(), String> {
+        let driver = Driver::new(Walk::new(number, 0, 0), Keep::Choices, u64::MAX, 0);
+        let handle = Handle::new(driver);
+        prepared.set_schedule(Some(handle.clone()));
         prepared.go().map_err(error)?;
+        steps += handle.steps();
         let brief = prepared.brief().map_err(error)?;
         if brief.is_clean() {
             return Ok(());
@@ -66,5 +76,6 @@ pub fn schedules(count: u64) -> Result<Rate, String> {
     for number in 1..=count {
         run(number)?;
     }
-    Ok(Rate { schedules: count, time: start.elapsed() })
+    let time = start.elapsed();
+    Ok(Rate { schedules: count, steps, time })
 }
