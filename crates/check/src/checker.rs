@@ -6,12 +6,12 @@ use crate::hazard::{Element, Hazard, Side};
 use crate::judge::{Access, Judge, synchronises};
 use crate::shadow::{LAUNCH, Record, Shadow};
 use crate::shared::Shared;
+use crate::timeline::{Dispatch, Timeline};
 use crate::walk::walk;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wavefence_base::{
     AccessKind, Agent, CacheAction, CacheClass, Client, DispatchId, Engine, Event, Generation,
-    GpuAddress, GpuRange, Level, MemoryAccess, Observer, Piece, QueueId, SubmitId, Topology,
-    Verdict,
+    GpuAddress, GpuRange, Level, MemoryAccess, Observer, QueueId, SubmitId, Topology, Verdict,
 };
 
 /// Watches a device. Clones share one state: one is given to the device as an
@@ -288,21 +288,11 @@ impl State {
         &mut self,
         access: &MemoryAccess<'_>,
     ) -> Option<(Record, Snapshot, Option<DispatchId>)> {
-        let mut record = self.host_record(access.kind);
-        record.seq = access.seq;
-        record.loc = access.loc;
-        record.client = access.client;
-        record.coherent = access.coherent;
-        record.lane = access.pieces.first().map_or(0, |p| p.lane);
+        let mut record = self.record(access);
         let timeline = &mut self.judge.timeline;
         match access.agent {
-            Agent::Wave { dispatch, launch, group, wave, barriers, .. } => {
-                let known = timeline.dispatch(dispatch)?;
-                record.epoch = known.epoch;
-                record.launch = launch as u32;
-                record.who = group;
-                record.wave = wave as u16;
-                record.barriers = barriers as u16;
+            Agent::Wave { .. } => {
+                let (dispatch, known) = of_wave(&mut record, access, timeline)?;
                 Some((record, known.know.clone(), Some(dispatch)))
             }
             Agent::Launch { dispatch, .. } => {
@@ -341,6 +331,9 @@ impl State {
         if access.client == Client::Poll {
             return;
         }
+        if access.client == Client::GroupShared {
+            return self.shared(access);
+        }
         if let (Client::CommandFetch, Agent::Engine { queue, engine, packet }) =
             (access.client, access.agent)
         {
@@ -356,9 +349,6 @@ impl State {
         }
         let Some((record, know, dispatch)) = self.agent(access) else { return };
         self.judge.now += 1;
-        if access.client == Client::GroupShared {
-            return self.shared(&record, dispatch, access.pieces);
-        }
         if dispatch.is_some() && synchronises(&record) {
             self.synchronise(&record, dispatch, access);
         }
@@ -370,10 +360,25 @@ impl State {
     }
 
     /// An access to group-shared memory.
-    fn shared(&mut self, record: &Record, dispatch: Option<DispatchId>, pieces: &[Piece]) {
-        let Some(dispatch) = dispatch else { return };
-        for race in self.shared.access(dispatch, record, pieces) {
-            self.judge.blame_shared(&race, record);
+    fn shared(&mut self, access: &MemoryAccess<'_>) {
+        let mut record = self.record(access);
+        let Some(known) = of_wave(&mut record, access, &self.judge.timeline) else { return };
+        let dispatch = known.0;
+        self.judge.now += 1;
+        for race in self.shared.access(dispatch, &record, access.pieces) {
+            self.judge.blame_shared(&race, &record);
+        }
+    }
+
+    /// The record of an access, but for who makes it.
+    fn record(&self, access: &MemoryAccess<'_>) -> Record {
+        Record {
+            seq: access.seq,
+            loc: access.loc,
+            client: access.client,
+            coherent: access.coherent,
+            lane: access.pieces.first().map_or(0, |p| p.lane),
+            ..self.host_record(access.kind)
         }
     }
 
@@ -424,6 +429,24 @@ impl State {
             }
         }
     }
+}
+
+/// Fills in the record of a wave's access; gives its dispatch.
+fn of_wave<'a>(
+    record: &mut Record,
+    access: &MemoryAccess<'_>,
+    timeline: &'a Timeline,
+) -> Option<(DispatchId, &'a Dispatch)> {
+    let Agent::Wave { dispatch, launch, group, wave, barriers, .. } = access.agent else {
+        return None;
+    };
+    let known = timeline.dispatch(dispatch)?;
+    record.epoch = known.epoch;
+    record.launch = launch as u32;
+    record.who = group;
+    record.wave = wave as u16;
+    record.barriers = barriers as u16;
+    Some((dispatch, known))
 }
 
 /// A flush, as its event says it.

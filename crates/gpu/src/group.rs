@@ -61,7 +61,7 @@ pub(crate) enum WaveTrouble {
 /// What one host thread needs to run groups; re-used from group to group.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
-    waves: BTreeMap<(u32, bool), Vec<Box<dyn Wave>>>,
+    waves: BTreeMap<(u32, bool, u32), Vec<Box<dyn Wave>>>,
     lds: Vec<Vec<u32>>,
     slots: Vec<Vec<Slot>>,
     /// Instructions and waves' slices since they were last settled.
@@ -126,9 +126,11 @@ impl Worker {
         faults.clear();
     }
 
-    fn pool(&mut self, dispatch: &Dispatch) -> &mut Vec<Box<dyn Wave>> {
+    /// Waves to use again, apart by their place in the group: what depends on it
+    /// stays as it is.
+    fn pool(&mut self, dispatch: &Dispatch, index: u32) -> &mut Vec<Box<dyn Wave>> {
         let wide = dispatch.wave_size() == WaveSize::W64;
-        self.waves.entry((dispatch.kernel.0, wide)).or_default()
+        self.waves.entry((dispatch.kernel.0, wide, index)).or_default()
     }
 }
 
@@ -238,7 +240,7 @@ impl Group {
         lds.resize(words, 0);
         let mut slots = worker.slots.pop().unwrap_or_default();
         for index in 0..count {
-            let pooled = worker.pool(dispatch).pop();
+            let pooled = worker.pool(dispatch, index).pop();
             let mut wave = pooled.unwrap_or_else(|| dispatch.program.new_wave());
             let ordered_id = dispatch
                 .ordered
@@ -495,7 +497,7 @@ impl Group {
                     let (dispatch, wave) = (dispatch.clone(), index as u32);
                     worker.faults.push(WaveFault { dispatch, group: self.id, wave, what });
                 }
-                worker.pool(&dispatch).extend(slot.wave.take());
+                worker.pool(&dispatch, index as u32).extend(slot.wave.take());
             }
             Stop::Barrier { divergent, loc } => {
                 slot.at = At::Barrier { loc };
@@ -587,8 +589,9 @@ impl Group {
 
     /// Gives its waves and memory back for the next group.
     pub(crate) fn recycle(mut self, worker: &mut Worker) {
-        let pool = worker.pool(&self.dispatch);
-        pool.extend(self.slots.drain(..).filter_map(|s| s.wave));
+        for (index, slot) in self.slots.drain(..).enumerate() {
+            worker.pool(&self.dispatch, index as u32).extend(slot.wave);
+        }
         worker.slots.push(std::mem::take(&mut self.slots));
         worker.lds.push(std::mem::take(&mut self.lds));
     }

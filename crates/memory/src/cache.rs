@@ -284,6 +284,13 @@ impl Cache {
         if self.stamped { &self.stamps[from..to] } else { &[] }
     }
 
+    /// As [`Self::stamps`], to change.
+    #[inline]
+    pub fn stamps_mut(&mut self, slot: usize) -> &mut [u64] {
+        let (from, to) = (slot << self.shift >> 2, (slot + 1) << self.shift >> 2);
+        if self.stamped { &mut self.stamps[from..to] } else { &mut [] }
+    }
+
     /// Marks a line as filled by a volatile access.
     pub fn mark_volatile(&mut self, slot: usize) {
         self.lines[slot].volatile = true;
@@ -291,19 +298,17 @@ impl Cache {
     }
 
     /// Takes a line that lacks all its bytes from what `fetch` puts there; it says
-    /// which exist. Not for caches that keep stamps.
+    /// which exist. Stamps are the caller's.
     #[inline]
     pub fn take_whole(&mut self, slot: usize, fetch: impl FnOnce(&mut [u8]) -> ByteMask) {
         let to = &mut self.data[slot << self.shift..(slot + 1) << self.shift];
         self.lines[slot].valid = fetch(to);
     }
 
-    /// Writes a few bytes of a line.
+    /// The bytes of a line, to change those that are valid.
     #[inline]
-    pub fn patch(&mut self, slot: usize, at: usize, bytes: &[u8]) {
-        let start = (slot << self.shift) + at;
-        self.data[start..start + bytes.len()].copy_from_slice(bytes);
-        self.lines[slot].valid |= span(at as u32, bytes.len() as u32);
+    pub fn bytes_mut(&mut self, slot: usize) -> &mut [u8] {
+        &mut self.data[slot << self.shift..(slot + 1) << self.shift]
     }
 
     /// Takes the bytes of `mask` from `from`, which is a line's bytes or fewer
@@ -326,10 +331,8 @@ impl Cache {
     pub fn stamp(&mut self, slot: usize, mask: ByteMask, stamp: u64) {
         if self.stamped {
             let first = slot << self.shift >> 2;
-            for i in 0..self.line_bytes() / 4 {
-                if mask >> (4 * i) & 0xF != 0 {
-                    self.stamps[first + i] = stamp;
-                }
+            for (at, len) in runs(mask) {
+                self.stamps[first + at / 4..first + (at + len).div_ceil(4)].fill(stamp);
             }
         }
     }

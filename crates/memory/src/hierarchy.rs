@@ -14,10 +14,12 @@
 //!   and reads the rest when somebody asks for it.
 //! - The host, and the engines that the topology sends around L2, reach memory.
 
+mod atomic;
 mod backing;
 mod checkpoint;
 mod engine;
 mod flush;
+mod lanes;
 mod look;
 mod port;
 mod record;

@@ -6,7 +6,7 @@ use super::walk::How;
 use super::wide::{Ask, PART, Way, extent};
 use super::{Hierarchy, Route};
 use crate::access::AccessErrorKind;
-use crate::cache::{NOBODY, runs as byte_runs};
+use crate::cache::runs as byte_runs;
 use crate::coherent::{MissOp, Wrong, runs};
 use crate::port::{Access, Atomic, Lanes, Path, Port};
 use wavefence_base::{
@@ -31,8 +31,8 @@ pub struct WaveContext {
 
 /// A wave's port; made anew for each slice of a wave.
 pub struct WavePort<'a> {
-    h: &'a mut Hierarchy,
-    wave: WaveContext,
+    pub(super) h: &'a mut Hierarchy,
+    pub(super) wave: WaveContext,
 }
 
 impl Hierarchy {
@@ -45,9 +45,9 @@ impl Hierarchy {
 
 /// What kind of memory a request goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Kind {
-    uncached: bool,
-    volatile: bool,
+pub(super) struct Kind {
+    pub uncached: bool,
+    pub volatile: bool,
 }
 
 /// One part of a request: components that share a mask.
@@ -76,7 +76,7 @@ impl Part<'_> {
 
 impl WavePort<'_> {
     /// Ends a request.
-    fn finish(&mut self, a: &Access, op: MissOp, bytes: u32, seq: u64, wrong: &Wrong) {
+    pub(super) fn finish(&mut self, a: &Access, op: MissOp, bytes: u32, seq: u64, wrong: &Wrong) {
         match op {
             MissOp::Load | MissOp::Scalar | MissOp::Atomic => self.h.waited(),
             MissOp::Store => {}
@@ -115,13 +115,13 @@ impl WavePort<'_> {
 
     /// What memory `[start, end)` is, if it lies in one segment and may be
     /// accessed so.
-    fn kind(&mut self, start: u64, end: u64, write: bool) -> Option<Kind> {
+    pub(super) fn kind(&mut self, start: u64, end: u64, write: bool) -> Option<Kind> {
         let s = self.h.backing.find(start)?;
         let fits = end >= start && end <= s.end && (s.gpu_write || !write);
         fits.then_some(Kind { uncached: s.uncached, volatile: s.volatile })
     }
 
-    fn volatile(&self, a: &Access, kind: Kind) -> bool {
+    pub(super) fn volatile(&self, a: &Access, kind: Kind) -> bool {
         (a.volatile || kind.volatile) && self.h.rules.marks_volatile
     }
 
@@ -340,68 +340,6 @@ impl WavePort<'_> {
             }
         }
     }
-
-    /// Atomics of `bytes` bytes, lane by lane, in L2. `change` gets a lane and the
-    /// old value; `keep` the lane and what was there.
-    fn atomic_lanes(
-        &mut self,
-        a: &Access,
-        bytes: u32,
-        offsets: &Lanes,
-        mask: LaneMask,
-        change: impl Fn(usize, u64) -> u64,
-        mut keep: impl FnMut(usize, u64),
-    ) {
-        let seq = self.h.next_seq();
-        let unit = self.wave.unit;
-        self.h.trace_store_queue(unit, false);
-        self.h.land_unit(unit);
-        let size = u64::from(bytes);
-        let low = size - 1;
-        let base = a.base.0 & !low;
-        let slip = (a.base.0 & low) as u32;
-        // The caches above L2 do not keep what an atomic changes: the unit's own
-        // line goes, GL1's does what its rule for stores says.
-        let mut drops = self.h.unit(unit).vector;
-        drops.len = drops.len.saturating_sub(1);
-        if !a.coherent && self.h.rules.switches.passing_store.value == PassingStore::Leave {
-            drops.len = drops.len.min(1);
-        }
-        let mut wrong = Wrong::default();
-        let shift = self.h.vector_shift;
-        let mut dropped = None;
-        self.h.writing = self.wave.dispatch.0;
-        for lane in mask.iter() {
-            let i = lane as usize;
-            let word = u64::from(offsets[i].saturating_add(slip)) & !low;
-            let at = base.wrapping_add(word);
-            let Some(kind) = self.kind(at, at.wrapping_add(size), true) else {
-                keep(i, 0);
-                let first = self.h.backing.find(at).map(|s| s.gpu_write);
-                let kind = match first {
-                    Some(false) => AccessErrorKind::ReadOnly,
-                    Some(true) | None => AccessErrorKind::Unmapped,
-                };
-                wrong.add(kind, lane, GpuAddress(at));
-                continue;
-            };
-            self.h.trace_bytes(at, size, true);
-            if dropped != Some(at >> shift) {
-                self.h.drop_past(drops.caches(), at, size);
-                dropped = Some(at >> shift);
-            }
-            let volatile = self.volatile(a, kind);
-            let old = if kind.uncached {
-                self.h.uncached(at, size);
-                self.h.change_memory(at, bytes, lane as u8, |old| change(i, old))
-            } else {
-                self.h.change_l2(at, bytes, lane as u8, volatile, |old| change(i, old))
-            };
-            keep(i, old);
-        }
-        self.h.writing = NOBODY;
-        self.finish(a, MissOp::Atomic, bytes, seq, &wrong);
-    }
 }
 
 impl Port for WavePort<'_> {
@@ -508,9 +446,8 @@ impl Port for WavePort<'_> {
     ) {
         self.h.trace_group_shared(kind != AccessKind::Read);
         let seq = self.h.next_seq();
-        for lane in mask.iter() {
-            let at = u64::from(offsets[lane as usize]);
-            self.h.record.touch(at, u64::from(bytes), lane as u8, None, 0);
+        if self.h.record.on {
+            self.h.record.touch_lanes(offsets, mask, bytes);
         }
         self.h.record.finish(Head {
             seq,

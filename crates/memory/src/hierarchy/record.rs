@@ -1,8 +1,12 @@
 //! Records of accesses, built only when somebody asked for them.
 
 use super::Hierarchy;
+use super::lanes::{self, Scatter};
 use crate::cache::{ByteMask, MAX_LINE, runs, span};
-use wavefence_base::{AccessKind, Agent, CacheClass, Client, GpuAddress, MemoryAccess, Piece};
+use crate::port::Lanes;
+use wavefence_base::{
+    AccessKind, Agent, CacheClass, Client, GpuAddress, LaneMask, MemoryAccess, Piece,
+};
 
 /// Dwords of the longest line.
 pub(super) const MAX_DWORDS: usize = MAX_LINE / 4;
@@ -27,6 +31,7 @@ pub(super) struct Recorder {
     pieces: Vec<Piece>,
     /// Of the access that is being made, in any order.
     spans: Vec<Piece>,
+    scatter: Scatter,
 }
 
 impl Recorder {
@@ -42,7 +47,7 @@ impl Recorder {
 
     /// Holds what `saved` holds, but for whether records are built.
     pub fn restore(&mut self, saved: &Self) {
-        let Self { on: _, heads, pieces, spans } = saved;
+        let Self { on: _, heads, pieces, spans, scatter: _ } = saved;
         self.heads.clone_from(heads);
         self.pieces.clone_from(pieces);
         self.spans.clone_from(spans);
@@ -58,10 +63,23 @@ impl Recorder {
         }
     }
 
+    /// Bytes of group-shared memory that the lanes of `mask` touched, `bytes` each.
+    pub fn touch_lanes(&mut self, offsets: &Lanes, mask: LaneMask, bytes: u32) {
+        let (spans, scatter, pieces) = (&mut self.spans, &mut self.scatter, &mut self.pieces);
+        lanes::collect(offsets, mask, bytes, spans, scatter, pieces);
+    }
+
     /// Ends the present access. Nothing is kept of one that touched nothing,
     /// unless it is a fence.
     pub fn finish(&mut self, head: Head) {
-        if !self.on || self.spans.is_empty() && head.kind != AccessKind::Fence {
+        let from = self.heads.last().map_or(0, |h| h.1);
+        let nothing = self.spans.is_empty() && self.pieces.len() == from;
+        if !self.on || nothing && head.kind != AccessKind::Fence {
+            return;
+        }
+        if self.spans.len() < 2 {
+            self.pieces.append(&mut self.spans);
+            self.heads.push((head, self.pieces.len()));
             return;
         }
         if !self.spans.is_sorted_by_key(|p| (p.at, p.lane)) {

@@ -75,7 +75,7 @@ impl Hierarchy {
             Some(slot) => slot,
             None => self.place(c, number),
         };
-        if self.record.on || !self.complete_whole(route, level, slot, number, how) {
+        if !self.complete_whole(route, level, slot, number, how) {
             self.complete(route, level, slot, number, how);
         }
         slot
@@ -101,6 +101,7 @@ impl Hierarchy {
             self.from_memory(len);
             let backing = &mut self.backing;
             self.caches[c].take_whole(slot, |to| backing.fetch(number << shift, to));
+            self.caches[c].stamps_mut(slot).fill(self.seq);
         } else {
             let below = usize::from(route.at[level + 1]);
             let skip = self.caches[below].shift();
@@ -112,6 +113,11 @@ impl Hierarchy {
             let need = span(within as u32, len as u32);
             let from = self.ensure(route, level + 1, at >> skip, need, how);
             self.came_up(below, len);
+            if self.record.on {
+                let stamps = self.stamps_of(below, from, at >> skip << skip);
+                let stamps = &stamps[within / 4..(within + len) / 4];
+                self.caches[c].stamps_mut(slot).copy_from_slice(stamps);
+            }
             let Ok([to, below]) = self.caches.get_disjoint_mut([c, below]) else { return false };
             let valid = below.line(from).valid >> within & span(0, len as u32);
             to.take_whole(slot, |to| {
@@ -252,60 +258,6 @@ impl Hierarchy {
             }
             done += step;
         }
-    }
-
-    /// Reads, changes and writes 4 or 8 bytes, aligned to their size, in L2 (or
-    /// in memory if there is no L2). Gives the old value; the record's span is
-    /// noted if records are built.
-    pub(super) fn change_l2(
-        &mut self,
-        address: u64,
-        bytes: u32,
-        lane: u8,
-        volatile: bool,
-        change: impl FnOnce(u64) -> u64,
-    ) -> u64 {
-        let Some(l2) = self.l2 else {
-            return self.change_memory(address, bytes, lane, change);
-        };
-        self.trace_l2();
-        let route = Route { at: [l2 as u16, 0, 0, 0], len: 1 };
-        let cache = &self.caches[l2];
-        let shift = cache.shift();
-        let within = address as usize & (cache.line_bytes() - 1);
-        let need = span(within as u32, bytes);
-        let slot = match self.changed {
-            // The line of the change before, while nothing came between.
-            Some((number, slot))
-                if !self.record.on
-                    && number == address >> shift
-                    && cache.line(slot).valid & need == need =>
-            {
-                slot
-            }
-            _ => {
-                self.had.clear();
-                let how = How { volatile, behind: None };
-                self.ensure(&route, 0, address >> shift, need, how)
-            }
-        };
-        self.changed = Some((address >> shift, slot));
-        self.found_in(l2);
-        self.came_up(l2, bytes as usize);
-        if self.record.on {
-            let base = address >> shift << shift;
-            self.note_read(l2, slot, base, need, |_, _| lane);
-        }
-        let n = bytes as usize;
-        let cache = &mut self.caches[l2];
-        let mut word = [0; 8];
-        word[..n].copy_from_slice(&cache.bytes(slot)[within..within + n]);
-        let old = u64::from_le_bytes(word);
-        cache.patch(slot, within, &change(old).to_le_bytes()[..n]);
-        cache.stamp(slot, need, self.seq);
-        cache.soil(slot, need);
-        cache.sign(slot, self.writing);
-        old
     }
 
     /// As [`Self::change_l2`], in memory.

@@ -161,6 +161,77 @@ fn transfers_are_a_read_and_a_write() {
     h.drain(|a| assert_eq!((a.agent, a.coherent, a.loc), (agent, false, 0)));
 }
 
+#[test]
+fn atomics_in_a_row_or_at_one_address_are_one_piece() {
+    let mut h = recorded(ProfileName::XboxOne);
+    h.load1(5, X + 64); // 1: L2 has the second line
+    let a = Access { coherent: true, ..access(X, 4) };
+    let (none, one) = ([0; 64], [1; 64]);
+    let mut old = [9; 64];
+    let row: Lanes = std::array::from_fn(|i| 4 * i as u32);
+    h.port(wave(0)).atomic(&a, Atomic::Add, &row, LaneMask(!3), &one, &none, &mut old); // 2
+    h.port(wave(0)).atomic(&a, Atomic::Add, &[40; 64], LaneMask(!7), &one, &none, &mut old); // 3
+    assert_eq!((old[2], old[3], old[63]), (0, 1, 61));
+    let pieces: Vec<_> = told(&mut h).into_iter().skip(1).map(|t| t.3).collect();
+    let whole = vec![
+        piece(X + 8, 56, 2, None, 2),
+        piece(X + 64, 64, 16, L2, 1),
+        piece(X + 128, 128, 32, None, 2),
+    ];
+    assert_eq!(pieces, [whole, vec![piece(X + 40, 4, 3, L2, 2)]]);
+}
+
+/// Offsets in group-shared memory: rows, columns, one address, or anything.
+fn shared_offsets() -> impl Strategy<Value = Lanes> {
+    let noise = proptest::collection::vec(0..300u32, 64);
+    (noise, 0..5u8, 0..0x200u32, 0..40u32).prop_map(|(noise, kind, start, step)| {
+        std::array::from_fn(|i| {
+            let i = i as u32;
+            match kind {
+                0 => start * 4 + noise[i as usize] * 4,
+                1 => noise[i as usize],
+                2 => start * 4 + i % 16 * 4,
+                3 => start * 4 + i / 16 * 4 * step,
+                _ => u32::MAX - 4 * (start % 80) + (start & 4) * i,
+            }
+        })
+    })
+}
+
+proptest! {
+    /// Pieces are what the lanes' bytes make, put together.
+    #[test]
+    fn lanes_of_group_shared_memory_are_runs(
+        offsets in shared_offsets(),
+        mask in prop_oneof![Just(u64::MAX), Just(0xFFFF_0000_FFFF), any::<u64>()],
+        bytes in prop_oneof![Just(4u32), Just(4), Just(1), Just(2), Just(8), Just(12), Just(16)],
+    ) {
+        let mut h = recorded(ProfileName::SeriesX);
+        let mask = LaneMask(mask);
+        let mut port = h.port(wave(0));
+        port.group_shared(AccessKind::Write, &offsets, mask, bytes, 0);
+        port.group_shared(AccessKind::Write, &[8; 64], ONE, 4, 0);
+        let mut lowest = BTreeMap::new();
+        for lane in mask.iter() {
+            let at = u64::from(offsets[lane as usize]);
+            (at..at + u64::from(bytes)).for_each(|b| _ = lowest.entry(b).or_insert(lane as u8));
+        }
+        let mut wanted: Vec<Piece> = Vec::new();
+        for (at, lane) in lowest {
+            match wanted.last_mut() {
+                Some(p) if p.at.0 + u64::from(p.len) == at => {
+                    p.len += 1;
+                    p.lane = p.lane.min(lane);
+                }
+                _ => wanted.push(piece(at, 1, lane, None, 0)),
+            }
+        }
+        let mut all = told(&mut h);
+        prop_assert_eq!(all.pop().map(|t| t.3), Some(vec![piece(8, 4, 0, None, 0)]));
+        prop_assert_eq!(all.pop().map_or(vec![], |t| t.3), wanted);
+    }
+}
+
 /// A step of the property below, on one of a few dwords.
 #[derive(Clone, Debug)]
 enum Step {
