@@ -120,7 +120,7 @@ impl Worker {
             data_share,
             clock,
         } = self;
-        waves.retain(|&(kernel, _), _| (kernel as usize) < kernels);
+        waves.retain(|&(kernel, ..), _| (kernel as usize) < kernels);
         (*spent, *ticks) = (0, 0);
         (*data_share, *clock) = (false, false);
         faults.clear();
