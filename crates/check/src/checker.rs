@@ -412,14 +412,11 @@ impl State {
         if record.kind != AccessKind::Write {
             for piece in access.pieces {
                 let end = piece.at.0.saturating_add(u64::from(piece.len));
-                for at in (piece.at.0..end).step_by(4) {
-                    if let Some(w) = self.shadow.writer(GpuAddress(at))
-                        && w.epoch == record.epoch
-                        && synchronises(w)
-                    {
+                self.shadow.writers(piece.at.0, end, |w| {
+                    if w.epoch == record.epoch && synchronises(w) {
                         acquired = acquired.max(w.seq);
                     }
-                }
+                });
             }
         }
         if let Some(group) = self.judge.group(dispatch, record.launch) {

@@ -323,6 +323,30 @@ impl Shadow {
         (cell.write != 0).then(|| &self.records[cell.write as usize])
     }
 
+    /// The records that last wrote every fourth byte from `start` to `end`, neighbours
+    /// with the same one once.
+    pub(crate) fn writers(&self, start: u64, end: u64, mut each: impl FnMut(&Record)) {
+        let (mut at, mut last) = (start, 0);
+        while at < end {
+            let stop = (at / PAGE + 1).saturating_mul(PAGE).min(end);
+            let page = self.pages.get(at / PAGE);
+            while at < stop {
+                let dword = (at % PAGE / 4) as usize;
+                let write = page.map_or(0, |page| match page.cells[dword].write {
+                    SPLIT => {
+                        page.split.get(&(dword as u16)).map_or(0, |b| b[at as usize % 4].write)
+                    }
+                    write => write,
+                });
+                if write != 0 && write != last {
+                    last = write;
+                    each(&self.records[write as usize]);
+                }
+                at = at.saturating_add(4);
+            }
+        }
+    }
+
     /// The records that touched dwords of a range last, writers and readers, each once
     /// with its first dword.
     pub(crate) fn touched(&self, range: GpuRange) -> Vec<(GpuAddress, u32)> {

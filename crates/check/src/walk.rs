@@ -4,6 +4,7 @@ use crate::blame::Bytes;
 use crate::clock::Stream;
 use crate::judge::{Access, Fills, Inside, Judge, Order, Reach};
 use crate::shadow::{ANOTHER, Cell, GROUPS, LINE, PAGE, Page, Record, SPLIT, Shadow, WAVES, id};
+use std::ops::Range;
 use wavefence_base::{AccessKind, CacheClass, Client, GpuAddress, GpuRange, Piece};
 
 /// Consecutive bytes of one line with the same last write.
@@ -93,6 +94,13 @@ impl<'a> Walk<'a> {
         for ((fill, &class), &bytes) in fills.iter_mut().zip(self.access.path).zip(&self.lines) {
             *fill = page.fill(class, line, bytes).stale;
         }
+        if let Some(cells) = whole(page, start, end) {
+            let write = page.cells[cells.start].write;
+            let one = page.cells[cells].iter().fold(true, |one, c| one & (c.write == write));
+            if one {
+                return self.check_read(Run { write, start, end }, &fills, piece);
+            }
+        }
         for_each_run(page, start, end, &mut |run| self.check_read(run, &fills, piece));
     }
 
@@ -170,6 +178,16 @@ impl<'a> Walk<'a> {
     }
 
     fn check_writes(&mut self, page: &Page, start: u64, end: u64, piece: &Piece) {
+        if page.others.is_empty()
+            && let Some(cells) = whole(page, start, end)
+        {
+            for (cell, at) in page.cells[cells].iter().zip((start..).step_by(4)) {
+                if self.last_write != Some(*cell) {
+                    self.check_write(*cell, at, at + 4, piece);
+                }
+            }
+            return;
+        }
         let mut at = start;
         while at < end {
             let dword = (at % PAGE / 4) as usize;
@@ -275,6 +293,15 @@ impl<'a> Walk<'a> {
     }
 
     fn note_reads(&mut self, page: &mut Page, start: u64, end: u64) {
+        if let Some(cells) = whole(page, start, end) {
+            for dword in cells {
+                let old = page.cells[dword].read;
+                let known = old == self.last_read.0;
+                let new = if known { self.last_read.1 } else { self.merge(page, dword, old) };
+                page.cells[dword].read = new;
+            }
+            return;
+        }
         let mut at = start;
         while at < end {
             let dword = (at % PAGE / 4) as usize;
@@ -343,6 +370,11 @@ impl<'a> Walk<'a> {
 
     fn note_writes(&mut self, page: &mut Page, start: u64, end: u64) {
         let new = Cell { write: self.access.number, read: 0 };
+        if page.others.is_empty()
+            && let Some(cells) = whole(page, start, end)
+        {
+            return page.cells[cells].fill(new);
+        }
         let mut at = start;
         while at < end {
             let dword = (at % PAGE / 4) as usize;
@@ -387,6 +419,14 @@ impl<'a> Walk<'a> {
             }
         }
     }
+}
+
+/// The cells of `[start, end)`, all in one page, if those are whole dwords and no
+/// dword of the page is kept by bytes.
+fn whole(page: &Page, start: u64, end: u64) -> Option<Range<usize>> {
+    let first = (start % PAGE / 4) as usize;
+    let plain = (start | end) % 4 == 0 && page.split.is_empty();
+    plain.then(|| first..first + ((end - start) / 4) as usize)
 }
 
 /// Runs of bytes of `[start, end)`, all in one page, with the same last write.

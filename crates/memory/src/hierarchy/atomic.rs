@@ -17,8 +17,6 @@ use wavefence_base::{CacheClass, GpuAddress, LaneMask, PassingStore};
 #[derive(Clone, Copy)]
 struct Row {
     start: u64,
-    /// Bytes of one lane.
-    size: usize,
     /// The first lane. The others follow it, each with bytes of its own.
     first: usize,
     count: usize,
@@ -90,17 +88,21 @@ impl WavePort<'_> {
         self.h.trace_bytes(start, len, true);
         self.drop_changed(a, start, len);
         let volatile = self.volatile(a, kind);
-        let row_of = Row { start, size: bytes as usize, first, count, volatile };
-        if row.is_some() {
-            self.h.change_row(l2, &row_of, change, keep);
+        let row_of = Row { start, first, count, volatile };
+        let one = |lane, old| {
+            if row.is_some() {
+                keep(lane, old);
+                return change(lane, old);
+            }
+            mask.iter().map(|l| l as usize).fold(old, |was, lane| {
+                keep(lane, was);
+                change(lane, was)
+            })
+        };
+        if bytes == 4 {
+            self.h.change_row::<4>(l2, &row_of, one);
         } else {
-            let all = |_, old| {
-                mask.iter().map(|l| l as usize).fold(old, |was, lane| {
-                    keep(lane, was);
-                    change(lane, was)
-                })
-            };
-            self.h.change_row(l2, &row_of, all, |_, _| {});
+            self.h.change_row::<8>(l2, &row_of, one);
         }
         LaneMask::EMPTY
     }
@@ -178,18 +180,16 @@ impl Hierarchy {
         slot
     }
 
-    /// Reads, changes and writes what lanes have in a row, line by line. `change` gets
-    /// a lane and the old value, `keep` the same.
-    fn change_row(
+    /// Reads, changes and writes what lanes have in a row, `SIZE` bytes each, line by
+    /// line. `change` gets a lane and the old value.
+    fn change_row<const SIZE: usize>(
         &mut self,
         l2: usize,
         row: &Row,
         mut change: impl FnMut(usize, u64) -> u64,
-        mut keep: impl FnMut(usize, u64),
     ) {
         self.trace_l2();
-        let (shift, len) = (self.caches[l2].shift(), self.caches[l2].line_bytes());
-        let size = row.size;
+        let (shift, len, size) = (self.caches[l2].shift(), self.caches[l2].line_bytes(), SIZE);
         let mut done = 0;
         while done < row.count {
             let here = row.start + (done * size) as u64;
@@ -203,13 +203,12 @@ impl Hierarchy {
                 self.note_read(l2, slot, here >> shift << shift, need, lane);
             }
             let line = self.caches[l2].bytes_mut(slot);
-            let bytes = line[within..within + n * size].chunks_exact_mut(size);
-            for (lane, bytes) in (row.first + done..).zip(bytes) {
+            let (words, _) = line[within..within + n * size].as_chunks_mut::<SIZE>();
+            for (lane, bytes) in (row.first + done..).zip(words) {
                 let mut word = [0; 8];
-                word[..size].copy_from_slice(bytes);
-                let old = u64::from_le_bytes(word);
-                keep(lane, old);
-                bytes.copy_from_slice(&change(lane, old).to_le_bytes()[..size]);
+                word[..SIZE].copy_from_slice(bytes);
+                let new = change(lane, u64::from_le_bytes(word)).to_le_bytes();
+                bytes.copy_from_slice(&new[..SIZE]);
             }
             self.changed_line(l2, slot, need);
             done += n;
