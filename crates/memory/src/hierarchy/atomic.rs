@@ -20,6 +20,8 @@ struct Row {
     /// The first lane. The others follow it, each with bytes of its own.
     first: usize,
     count: usize,
+    /// Lanes that have the same bytes.
+    sharers: usize,
     volatile: bool,
 }
 
@@ -88,7 +90,8 @@ impl WavePort<'_> {
         self.h.trace_bytes(start, len, true);
         self.drop_changed(a, start, len);
         let volatile = self.volatile(a, kind);
-        let row_of = Row { start, first, count, volatile };
+        let sharers = if row.is_some() { 1 } else { mask.count() as usize };
+        let row_of = Row { start, first, count, sharers, volatile };
         let one = |lane, old| {
             if row.is_some() {
                 keep(lane, old);
@@ -197,6 +200,8 @@ impl Hierarchy {
             let n = ((len - within) / size).min(row.count - done);
             let need = span(within as u32, (n * size) as u32);
             let slot = self.line_to_change(l2, here >> shift, need, row.volatile);
+            self.found_in(l2);
+            self.came_up(l2, n * size * row.sharers);
             if self.record.on {
                 let lane =
                     |from: u64, _| (row.first as u64 + (from - row.start) / size as u64) as u8;
@@ -242,6 +247,8 @@ impl Hierarchy {
         let within = address as usize & (self.caches[l2].line_bytes() - 1);
         let need = span(within as u32, bytes);
         let slot = self.line_to_change(l2, address >> shift, need, volatile);
+        self.found_in(l2);
+        self.came_up(l2, n);
         if self.record.on {
             self.note_read(l2, slot, address >> shift << shift, need, |_, _| lane);
         }
