@@ -16,10 +16,9 @@ pub fn run(args: &ExplainHangArgs) -> Result<u8, Failure> {
     let text = String::from_utf8(text).map_err(|e| {
         bad(format!("byte {}: the dump is damaged: it is no text", e.utf8_error().valid_up_to()))
     })?;
-    let dump = Dump::parse(&text).map_err(|e| match e.to_string() {
-        // The place follows the file's name, as in compilers' messages.
-        text => Failure::Input(format!("{}:{text}", args.dump.display())),
-    })?;
+    // The place follows the file's name, as in compilers' messages.
+    let wrong = |e| Failure::Input(format!("{}:{e}", args.dump.display()));
+    let dump = Dump::parse(&text).map_err(wrong)?;
     ui::out(&dump.text());
     Ok(0)
 }

@@ -381,3 +381,46 @@ fn the_host_can_satisfy_a_wait() {
         assert!(case.passed());
     }
 }
+
+/// A wait whose memory goes, is placed over, or would be written by a list that nobody
+/// executed.
+#[test]
+fn memory_that_goes_and_lists_that_nobody_executed_have_verdicts_of_their_own() {
+    use wavefence_d3d::AllocationDesc;
+    for mode in MODES {
+        let waiting = |producer: bool| {
+            let mut device = device(ProfileName::SeriesX, mode);
+            let queue = device.graphics_queue().unwrap();
+            let sync = device.allocate(AllocationDesc::new("Sync", 64)).unwrap();
+            let mut list = device.create_command_list("Wait", ListKind::Graphics);
+            list.wait_32_bit_value_x(sync.address(), Func::EQUAL, 1, D3D12XBOX_WAIT_FLAGS::NONE);
+            list.close().unwrap();
+            let mut other = device.create_command_list("Produce", ListKind::Graphics);
+            let (none, flags) = (D3D12XBOX_FLUSH::NONE, D3D12XBOX_WRITE_VALUE_BOP_FLAGS::NONE);
+            let value = u32::from(producer);
+            other.write_32_bit_value_bottom_of_pipe_x(sync.address(), value, none, flags);
+            other.close().unwrap();
+            device.execute_command_lists(&queue, &[&list]).unwrap();
+            device.run();
+            (device, sync, other)
+        };
+        let verdict = |device: &mut Device| match device.run().ending {
+            Ending::Hang(hang) => hang.waits[0].verdict.clone(),
+            other => panic!("{other:?}"),
+        };
+        let (mut device, _, produce) = waiting(true);
+        assert_eq!(verdict(&mut device), StallVerdict::NotSubmitted("Produce".into()));
+        // A list that is gone would write nothing.
+        drop(produce);
+        assert_eq!(verdict(&mut device), StallVerdict::NeverWritten);
+        let (mut device, sync, _other) = waiting(false);
+        assert_eq!(verdict(&mut device), StallVerdict::NeverWritten);
+        device.free(&sync).unwrap();
+        assert_eq!(verdict(&mut device), StallVerdict::MemoryFreed("Sync".into()));
+        let next = device.allocate(AllocationDesc::new("Next", 64)).unwrap();
+        if next.address() == sync.address() {
+            let (was, now) = ("Sync".into(), "Next".into());
+            assert_eq!(verdict(&mut device), StallVerdict::MemoryReused { was, now });
+        }
+    }
+}

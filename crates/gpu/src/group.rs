@@ -390,7 +390,7 @@ impl Group {
         // Who waits at a barrier goes on if others come there.
         let meets = proofs.iter().any(|w| w.proof().is_some_and(|p| p.barriers));
         let writes = proofs.len() > 1 && proofs.iter().any(|w| w.log.shared);
-        (!(waiting && meets) && !writes).then_some(proofs)
+        (!(writes || waiting && meets)).then_some(proofs)
     }
 
     /// The proof of a wave.
