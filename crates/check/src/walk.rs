@@ -425,7 +425,7 @@ impl<'a> Walk<'a> {
 /// dword of the page is kept by bytes.
 fn whole(page: &Page, start: u64, end: u64) -> Option<Range<usize>> {
     let first = (start % PAGE / 4) as usize;
-    let plain = (start | end) % 4 == 0 && page.split.is_empty();
+    let plain = (start | end).is_multiple_of(4) && page.split.is_empty();
     plain.then(|| first..first + ((end - start) / 4) as usize)
 }
 

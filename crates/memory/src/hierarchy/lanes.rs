@@ -96,7 +96,7 @@ impl Scatter {
             let at = offsets[lane as usize];
             (low, high, odd) = (low.min(at), high.max(at), odd | at);
         }
-        if odd % 4 != 0 || high > last {
+        if !odd.is_multiple_of(4) || high > last {
             return false;
         }
         if self.bits.is_empty() {
