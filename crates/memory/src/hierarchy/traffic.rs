@@ -66,7 +66,7 @@ impl Hierarchy {
 
     /// Memory gave bytes, or it took them for someone who waits.
     #[inline]
-    pub(super) fn from_memory(&mut self, bytes: usize) {
+    pub(super) fn read_memory(&mut self, bytes: usize) {
         self.deepest = Depth::Memory;
         self.traffic.memory_bytes += bytes as u64;
     }

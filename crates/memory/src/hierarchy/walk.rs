@@ -98,7 +98,7 @@ impl Hierarchy {
         }
         let (shift, len) = (self.caches[c].shift(), self.caches[c].line_bytes());
         if level + 1 == route.len {
-            self.from_memory(len);
+            self.read_memory(len);
             let backing = &mut self.backing;
             self.caches[c].take_whole(slot, |to| backing.fetch(number << shift, to));
             self.caches[c].stamps_mut(slot).fill(self.seq);
@@ -164,7 +164,7 @@ impl Hierarchy {
                 }
             }
         } else {
-            self.from_memory(len);
+            self.read_memory(len);
             got = self.backing.fetch(base, &mut bytes[..len]) & missing;
         }
         let cache = &mut self.caches[c];
@@ -272,7 +272,7 @@ impl Hierarchy {
             self.note_memory(address, u64::from(bytes), lane);
         }
         let n = bytes as usize;
-        self.from_memory(n);
+        self.read_memory(n);
         let mut word = [0; 8];
         self.backing.fetch(address, &mut word[..n]);
         let old = u64::from_le_bytes(word);

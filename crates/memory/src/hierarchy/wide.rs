@@ -169,7 +169,7 @@ impl Hierarchy {
     ) {
         self.drop_past(way.past.caches(), at, out.len() as u64);
         let Some(&nearest) = way.route.caches().first() else {
-            self.from_memory(out.len());
+            self.read_memory(out.len());
             self.backing.fetch(at, out);
             if self.record.on {
                 self.note_memory(at, out.len() as u64, lane(at, at + out.len() as u64));
