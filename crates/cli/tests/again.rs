@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use wavefence_base::ProfileName;
+use wavefence_d3d::Limits;
 use wavefence_scenario::run::{Prepared, RunOptions};
 use wavefence_scenario::{format, load};
 
@@ -35,6 +36,8 @@ fn options(profile: Option<ProfileName>, stop: bool) -> RunOptions {
         helper: Some(PathBuf::from(env!("CARGO_BIN_EXE_wavefence"))),
         profile,
         stop_on_fault: stop,
+        // Work that does not end is cut short, each time at the same cycle.
+        limits: Some(Limits { max_cycles: 200_000, ..Limits::default() }),
         ..RunOptions::default()
     }
 }
