@@ -226,8 +226,12 @@ impl Device {
                 // An engine that never ends its packets is no shader's doing.
                 ending = match (stall.work.is_empty(), budget) {
                     (false, _) => Outcome::Blocked(stall),
-                    (true, Budget::Instructions(n) | Budget::Cycles(n)) => {
-                        Outcome::Limit(Limit::budget(format!("the budget of {n} ended")))
+                    (true, Budget::Instructions(n)) => {
+                        let what = format!("the budget of {n} wave instructions ended");
+                        Outcome::Limit(Limit::budget(what))
+                    }
+                    (true, Budget::Cycles(n)) => {
+                        Outcome::Limit(Limit::budget(format!("the budget of {n} GPU cycles ended")))
                     }
                 };
             }

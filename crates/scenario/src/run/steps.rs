@@ -183,8 +183,8 @@ impl Stepper<'_> {
     fn step(&mut self, step: &At<Step>) -> Result<Went, RunError> {
         let (cx, world) = (self.cx, self.world);
         let api = |e| cx.api(step.at, e);
-        if matches!(step.value, Step::Execute { .. } | Step::Signal { .. } | Step::QueueWait { .. })
-        {
+        use Step::{Execute, QueueWait, Signal};
+        if matches!(step.value, Execute { .. } | Signal { .. } | QueueWait { .. }) {
             let went = self.before_submit();
             if went != Went::Idle {
                 return Ok(went);
@@ -252,10 +252,9 @@ impl Stepper<'_> {
                 if went != Went::Idle {
                     return Ok(went);
                 }
-                let Some(allocation) = world.memory.get(&memory.value) else {
-                    let problem = Problem::at(memory.at, "no entry of Memory has that name");
-                    return Err(cx.error(problem));
-                };
+                let unknown = || Problem::at(memory.at, "no entry of Memory has that name");
+                let found = world.memory.get(&memory.value);
+                let allocation = found.ok_or_else(|| cx.error(unknown()))?;
                 self.device.free(allocation).map_err(api)?;
             }
             Step::HangClaim { reason } => return Ok(self.device.report_gpu_hang_x(reason)),
