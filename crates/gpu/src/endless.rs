@@ -274,6 +274,8 @@ pub(crate) struct Quiet {
 
 /// Instructions of waves alone before they are watched.
 const PATIENCE: u64 = 1 << 16;
+/// The same for each of them: many that start together end late, one by one.
+const PATIENCE_EACH: u64 = 1 << 12;
 
 impl Default for Quiet {
     fn default() -> Self {
@@ -302,7 +304,7 @@ impl Quiet {
             self.again |= self.left == 0;
             return self.left == 0;
         }
-        if self.spent >= self.next {
+        if self.spent >= self.next.max(PATIENCE_EACH.saturating_mul(waves)) {
             self.next = self.spent * 2;
             let share = if self.again { self.spent >> 12 } else { 1024 };
             self.left = share + 16 * waves;
